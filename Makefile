@@ -1,0 +1,79 @@
+# The verbs of this repository; `make` alone lists them.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+LOCK := requirements-dev.lock
+QUICK := not spark and not chaos and not cluster and not nightly
+
+# Recursive on purpose: the search runs only when an environment must be made.
+PYTHON = $(shell tools/find_python.sh)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help install demo quick spark test nightly lint fix bench docs lock clean java
+
+help: ## list the verbs
+	@echo "Streamgauge: standing queries with stated errors. Start with: make demo"
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## make .venv with the package and the developer tools
+
+$(STAMP): pyproject.toml $(LOCK)
+	@if [ ! -x $(BIN)/python ]; then \
+		python="$(PYTHON)"; \
+		[ -n "$$python" ] || exit 1; \
+		echo "==> making $(VENV) with $$($$python --version)"; \
+		$$python -m venv $(VENV) || exit 1; \
+	fi
+	@echo "==> installing the package and its tools (Spark is large: some minutes the first time)"
+	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[dev]' -c $(LOCK)
+	@touch $@
+	@echo "==> installed; next: make demo, make quick or make test"
+
+java:
+	@tools/check_java.sh
+
+demo: java install ## show live answers of a synthetic plant in the terminal
+	@$(BIN)/streamgauge demo
+
+# JAVA_HOME points nowhere so that a quick test that needs Java fails here, not on another machine.
+quick: install ## run the tests that need no Java, under a minute
+	@JAVA_HOME=$(CURDIR)/no-java $(BIN)/python -m pytest -m "$(QUICK)"
+
+spark: java install ## run the tests that need Spark
+	@$(BIN)/python -m pytest -m "spark and not nightly"
+
+test: java install lint ## run lint and every test but the nightly ones
+	@$(BIN)/python -m pytest -m "not nightly"
+
+nightly: java install lint ## run every test, long ones too, with fresh random seeds
+	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest
+
+lint: install ## check format, style, types and the order of imports
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+fix: install ## format and repair what can be repaired
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+bench: java install ## compare with what one would use instead, workload spine
+	@$(BIN)/streamgauge bench spine
+
+docs: install ## check the links and run the examples of the documentation
+	@$(BIN)/python tools/check_links.py
+	@$(BIN)/python -m pytest -q -m "$(QUICK)" tests/test_docs.py src
+
+lock: install ## resolve the versions of the developer tools anew
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --extra dev \
+		--strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links \
+		--no-emit-trusted-host --output-file $(LOCK) pyproject.toml
+
+clean: ## remove caches and build results; .venv stays
+	@rm -rf build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache \
+		artifacts derby.log metastore_db spark-warehouse
+	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,77 @@
+"""Streamgauge: standing queries over live streams, each answer within its stated error.
+
+The folders, in the order data flows::
+
+    kernel      ground: time, errors, columns, the wire format, durable files
+    contracts   what is promised: Contract, Guarantee, Answer, Charge
+    streams     what a stream is: schema, event time, late policy
+    sources     where rows come from: files, the synthetic plant
+    operators   exact work on rows: predicates, aggregates, latest values
+    windows     which part of the stream is alive: panes, rings
+    plan        queries as values, the registry, sharing, EXPLAIN
+    log         the journal, segments, history
+    results     answers kept and delivered
+    engine      who runs it: shards, the local engine, the reference, the door to Spark
+    gauge, cli  what a user holds
+"""
+
+from __future__ import annotations
+
+from streamgauge.contracts.answer import Answer, Charge
+from streamgauge.contracts.contract import Contract
+from streamgauge.gauge import Gauge, Progress, StandingQuery, connect
+from streamgauge.kernel.errors import StreamgaugeError
+from streamgauge.operators.aggregate import (
+    avg,
+    corr,
+    count,
+    covar,
+    maximum,
+    minimum,
+    stddev,
+    total,
+    var,
+)
+from streamgauge.operators.predicate import col
+from streamgauge.plan.query import Query, every, on_change, on_close
+from streamgauge.sources.declare import dataframe, files, plant, rate
+from streamgauge.streams.schema import Schema
+from streamgauge.streams.stream import Late
+from streamgauge.windows.window import Landmark, Now, Partition, Range, Rows, Window
+
+__all__ = [
+    "Answer",
+    "Charge",
+    "Contract",
+    "Gauge",
+    "Landmark",
+    "Late",
+    "Now",
+    "Partition",
+    "Progress",
+    "Query",
+    "Range",
+    "Rows",
+    "Schema",
+    "StandingQuery",
+    "StreamgaugeError",
+    "Window",
+    "avg",
+    "col",
+    "connect",
+    "corr",
+    "count",
+    "covar",
+    "dataframe",
+    "every",
+    "files",
+    "maximum",
+    "minimum",
+    "on_change",
+    "on_close",
+    "plant",
+    "rate",
+    "stddev",
+    "total",
+    "var",
+]

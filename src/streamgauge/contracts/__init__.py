@@ -1,0 +1,1 @@
+"""What is promised: contracts, guarantees, answers, charges and how errors compose."""

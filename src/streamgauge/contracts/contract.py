@@ -1,0 +1,108 @@
+"""Contract: what one standing query is owed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.kernel.errors import ContractUnsatisfiable
+from streamgauge.kernel.time import Duration, duration_text
+
+if TYPE_CHECKING:
+    from streamgauge.contracts.answer import Answer
+
+TOLERANCES = ("exact", "absolute", "relative", "rank")
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """How wrong an answer may be, how surely, and how old.
+
+    Parameters
+    ----------
+    tolerance
+        exact, absolute, relative or rank.
+    within
+        Half-width of the bar that is owed; 0 means exact.
+    confidence
+        Probability that the bar holds the truth; 1.0 is a bound that cannot fail.
+    freshness
+        Oldest admissible `as_of`, or None.
+
+    Examples
+    --------
+    >>> print(Contract.exact())
+    exact
+    >>> print(Contract.absolute(0.5, confidence=0.95))
+    within 0.5 at 95%
+    """
+
+    tolerance: str = "exact"
+    within: float = 0.0
+    confidence: float = 1.0
+    freshness: Duration | None = None
+
+    def __post_init__(self) -> None:
+        if self.tolerance not in TOLERANCES:
+            raise ContractUnsatisfiable(
+                f"unknown tolerance {self.tolerance!r}",
+                f"known are {', '.join(TOLERANCES)}",
+                "write Contract.absolute(0.5, confidence=0.95)",
+            )
+        if not self.within >= 0.0 or not 0.0 < self.confidence <= 1.0:
+            raise ContractUnsatisfiable(
+                "a contract needs a width of 0 or more and a confidence in (0, 1]",
+                f"got within={self.within}, confidence={self.confidence}",
+                "write Contract.absolute(0.5, confidence=0.95)",
+            )
+
+    @classmethod
+    def exact(cls, freshness: Duration | None = None) -> Contract:
+        """Owe the exact value."""
+        return cls(freshness=freshness)
+
+    @classmethod
+    def absolute(cls, within: float, *, confidence: float = 1.0) -> Contract:
+        """Owe a bar of half-width `within`; 0 is exact."""
+        return cls("absolute" if within else "exact", within, confidence)
+
+    @classmethod
+    def relative(cls, within: float, *, confidence: float = 1.0) -> Contract:
+        """Owe a bar of half-width `within` times the value."""
+        return cls("relative" if within else "exact", within, confidence)
+
+    @classmethod
+    def rank(cls, within: float, *, confidence: float = 1.0) -> Contract:
+        """Owe a quantile whose rank is off by at most `within` (a share of the rows)."""
+        return cls("rank" if within else "exact", within, confidence)
+
+    def split(self, parts: int) -> tuple[Contract, ...]:
+        """Share the width and the chance of failure evenly among `parts` pieces of work."""
+        share = 1.0 - (1.0 - self.confidence) / parts
+        piece = Contract(self.tolerance, self.within / parts, share, self.freshness)
+        return (piece,) * parts
+
+    def met_by(self, answer: Answer) -> bool:
+        """Whether an answer keeps this contract, judged by its bar, confidence and coverage."""
+        if answer.value is None or answer.coverage < 1.0 or answer.confidence < self.confidence:
+            return False
+        owed = self.within * abs(answer.value) if self.tolerance == "relative" else self.within
+        return max(answer.high - answer.value, answer.value - answer.low) <= owed
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "tolerance": self.tolerance,
+            "within": self.within,
+            "confidence": self.confidence,
+            "freshness": self.freshness,
+        }
+
+    def __str__(self) -> str:
+        unit = {"relative": " of the value", "rank": " in rank"}.get(self.tolerance, "")
+        text = "exact" if self.tolerance == "exact" else f"within {self.within:g}{unit}"
+        if self.confidence < 1.0:
+            text += f" at {100 * self.confidence:g}%"
+        if self.freshness is not None:
+            text += f", fresh {duration_text(self.freshness)}"
+        return text

@@ -1,0 +1,33 @@
+"""Catalog: the registry of a home as of any page, from the newest snapshot and the changes since."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamgauge.kernel.files import number_name, numbered, read_json
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal
+from streamgauge.plan.registry import Registry
+
+
+def newest_snapshot(home: Home, upto: int) -> dict[str, Any]:
+    """The newest snapshot at or before a page, or an empty one."""
+    numbers = [number for number in numbered(home.registry, ".json") if number <= upto]
+    for number in reversed(numbers):
+        try:
+            found: dict[str, Any] = read_json(home.registry / number_name(number, ".json"))
+        except FileNotFoundError:
+            continue
+        return found
+    return {"registry": Registry().as_dict(), "peaks": {}, "taken": {}, "begun": {}}
+
+
+def registry_at(home: Home, page: int, known: Registry | None = None) -> Registry:
+    """The registry after a page's changes; `known` is brought forward when it is not ahead."""
+    registry = known
+    if registry is None or registry.epoch > page:
+        registry = Registry.from_dict(newest_snapshot(home, page)["registry"])
+    journal = Journal(home)
+    for number in range(registry.epoch + 1, page + 1):
+        registry.apply(journal.page(number).changes, epoch=number)
+    return registry

@@ -1,0 +1,73 @@
+"""Feeds: what writes a stream's files while the gauge runs: the plant, Spark's own streams."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from streamgauge.engine.spark import landing
+from streamgauge.kernel.errors import SourceFailure
+from streamgauge.log.home import Home
+from streamgauge.sources.plant import Plant, PlantWriter
+from streamgauge.streams.stream import Stream
+
+
+class Feeds:
+    """Running feeds by stream name."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self._halt = threading.Event()
+        self._threads: dict[str, threading.Thread] = {}
+        self._queries: dict[str, Any] = {}
+
+    def start(self, stream: Stream, session: Any, frame: Any) -> None:
+        """Start the feed of a stream, if it needs one and it does not run."""
+        kind = stream.source_dict()["kind"]
+        if kind == "plant":
+            self._start_plant(stream)
+        elif kind in ("rate", "dataframe"):
+            self._start_landing(stream, session, frame)
+
+    def _start_plant(self, stream: Stream) -> None:
+        if stream.name in self._threads:
+            return
+        self._halt.clear()
+        source = stream.source_dict()
+        writer = PlantWriter(
+            Plant(n_sensors=source["n_sensors"], seed=source["seed"]),
+            str(self.home.incoming(stream.name)),
+        )
+        thread = threading.Thread(
+            target=writer.run,
+            args=(source["speed"], self._halt),
+            name=f"streamgauge-plant-{stream.name}",
+            daemon=True,
+        )
+        self._threads[stream.name] = thread
+        thread.start()
+
+    def _start_landing(self, stream: Stream, session: Any, frame: Any) -> None:
+        query = self._queries.get(stream.name)
+        if query is not None and query.isActive:
+            return
+        source = stream.source_dict()
+        if session is not None and source["kind"] == "rate":
+            frame = landing.rate(session, source["rows_per_second"])
+        if session is None or frame is None:
+            raise SourceFailure(
+                f"stream {stream.name!r} needs Spark and its DataFrame",
+                f"its source is {source['kind']}",
+                "declare it again with source=sg.dataframe(df) before start(), on the Spark engine",
+            )
+        self._queries[stream.name] = landing.land(frame, self.home, stream.name)
+
+    def stop(self) -> None:
+        """Stop all feeds."""
+        self._halt.set()
+        for thread in self._threads.values():
+            thread.join()
+        self._threads.clear()
+        for query in self._queries.values():
+            query.stop()
+        self._queries.clear()

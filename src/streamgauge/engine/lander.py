@@ -1,0 +1,222 @@
+"""Lander: composes the next journal page from the inbox and the sources.
+
+One lander per home. It decides what belongs to an epoch and writes that down before anything acts
+on it; everything after is replay.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from streamgauge.kernel.columns import as_instants
+from streamgauge.kernel.files import number_name, numbered, write_json
+from streamgauge.kernel.time import Instant
+from streamgauge.log import inbox
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal, Page, Segment
+from streamgauge.engine.catalog import newest_snapshot
+from streamgauge.log.segments import write_parquet
+from streamgauge.plan.registry import Registry
+from streamgauge.sources.parse import inspect_parquet, list_files, parse_file
+from streamgauge.streams.stream import Stream
+
+NO_PEAK = -(2**62)
+SNAPSHOT_EVERY = 256
+SNAPSHOT_BULK = 1000
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A page in the making."""
+
+    number: int
+    landed_at: Instant
+    segments: list[Segment] = field(default_factory=list)
+    taken: dict[str, list[str]] = field(default_factory=dict)
+    dead: int = 0
+
+
+class Lander:
+    """The one writer of a journal.
+
+    Parameters
+    ----------
+    home
+        Where the journal lives.
+    max_rows
+        Rows a stream may put into one page; a larger file is cut at its row groups.
+    """
+
+    def __init__(self, home: Home, *, max_rows: int) -> None:
+        self.home = home
+        self.journal = Journal(home)
+        self.max_rows = max_rows
+        self.number = self.journal.last()
+        self.peaks: dict[str, Instant] = {}
+        self.taken: dict[str, set[str]] = {}
+        self.begun: dict[str, tuple[str, int]] = {}
+        self.done: set[str] = set()
+        snapshot = newest_snapshot(home, self.number)
+        self.snapshot = snapshot["registry"]["epoch"]
+        self.registry = Registry.from_dict(snapshot["registry"])
+        self.peaks.update(snapshot["peaks"])
+        self.taken.update({name: set(paths) for name, paths in snapshot["taken"].items()})
+        self.begun.update({name: (path, n) for name, (path, n) in snapshot["begun"].items()})
+        for number in range(self.snapshot + 1, self.number + 1):
+            page = self.journal.page(number)
+            self.registry.apply(page.changes, epoch=number)
+            self._note(page)
+        inbox.remove(home, sorted(self.done))
+
+    def _note(self, page: Page) -> None:
+        """Take in what a written page says of progress."""
+        self.peaks.update(page.peaks)
+        for segment in page.segments:
+            self.begun[segment.stream] = (segment.origin, segment.groups[1])
+        for stream, origins in page.taken.items():
+            self.taken.setdefault(stream, set()).update(origins)
+        self.done = set(page.inbox)
+
+    def land(self) -> int:
+        """Write the next page if there is anything new; return the newest page's number."""
+        records = inbox.waiting(self.home, self.done)
+        draft = _Draft(self.number + 1, time.time_ns() // 1000)
+        changes = [record for _, record in records]
+        refused = self.registry.apply(changes, epoch=draft.number) if changes else []
+        for change in changes:
+            if change["do"] == "advance" and change["stream"] in self.registry.streams:
+                self._raise_peak(change["stream"], change["instant"])
+        for stream in self.registry.streams.values():
+            self._land_stream(stream, draft)
+        if not (changes or draft.segments or draft.taken):
+            return self.number
+        page = Page(
+            draft.number,
+            draft.landed_at,
+            tuple(changes),
+            tuple(draft.segments),
+            dict(self.peaks),
+            draft.taken,
+            tuple(name for name, _ in records),
+            tuple(error.as_dict() for error in refused),
+            draft.dead,
+        )
+        self.journal.append(page)
+        self.number = draft.number
+        self._note(page)
+        bulk = sum(len(change.get("queries", ())) for change in changes)
+        if bulk > SNAPSHOT_BULK or self.number - self.snapshot >= SNAPSHOT_EVERY:
+            self._write_snapshot()
+        inbox.remove(self.home, sorted(self.done))
+        return self.number
+
+    def _write_snapshot(self) -> None:
+        self.registry.epoch = self.number
+        write_json(
+            self.home.registry / number_name(self.number, ".json"),
+            {
+                "registry": self.registry.as_dict(),
+                "peaks": self.peaks,
+                "taken": {name: sorted(paths) for name, paths in self.taken.items()},
+                "begun": self.begun,
+            },
+        )
+        self.snapshot = self.number
+        for old in numbered(self.home.registry, ".json")[:-3]:
+            (self.home.registry / number_name(old, ".json")).unlink(missing_ok=True)
+
+    def _raise_peak(self, stream: str, to: Instant) -> None:
+        self.peaks[stream] = max(self.peaks.get(stream, NO_PEAK), to)
+
+    def _land_stream(self, stream: Stream, draft: _Draft) -> None:
+        """Add a stream's new files, in the order of their names, up to the row limit."""
+        room = self.max_rows
+        for origin in self._new_files(stream):
+            for segment in self._pieces(stream, origin, draft):
+                draft.segments.append(segment)
+                self._raise_peak(stream.name, segment.high)
+                room -= segment.rows
+                if room <= 0:
+                    break
+            if self._finished(stream, origin, draft):
+                draft.taken.setdefault(stream.name, []).append(origin)
+            if room <= 0:
+                return
+
+    def _new_files(self, stream: Stream) -> Iterator[str]:
+        source = stream.source_dict()
+        directory = source_directory(self.home, stream)
+        if not Path(directory).is_dir():
+            return
+        taken = self.taken.get(stream.name, set())
+        for path in list_files(directory, source.get("format", "parquet")):
+            if path not in taken:
+                yield path
+
+    def _finished(self, stream: Stream, origin: str, draft: _Draft) -> bool:
+        ours = [s for s in draft.segments if s.stream == stream.name and s.origin == origin]
+        if not ours or ours[-1].path != origin:
+            return True
+        return ours[-1].groups[1] >= pq.ParquetFile(origin).metadata.num_row_groups
+
+    def _pieces(self, stream: Stream, origin: str, draft: _Draft) -> Iterator[Segment]:
+        """Segments of one file: in place when it is clean, else parsed and landed."""
+        if stream.source_dict().get("format", "parquet") == "parquet":
+            footer = inspect_parquet(origin, stream)
+            limit = None if stream.future is None else draft.landed_at + stream.future
+            if footer is not None and footer.clean:
+                high = max((group.high for group in footer.groups), default=NO_PEAK)
+                if limit is None or high <= limit:
+                    yield from self._in_place(stream, origin, footer.groups)
+                    return
+        yield from self._landed(stream, origin, draft)
+
+    def _in_place(self, stream: Stream, origin: str, groups: Any) -> Iterator[Segment]:
+        begun, done = self.begun.get(stream.name, ("", 0))
+        start = done if begun == origin else 0
+        while start < len(groups):
+            stop, rows = start, 0
+            while stop < len(groups) and (rows == 0 or rows + groups[stop].rows <= self.max_rows):
+                rows += groups[stop].rows
+                stop += 1
+            low = min(group.low for group in groups[start:stop])
+            high = max(group.high for group in groups[start:stop])
+            peak = self.peaks.get(stream.name, NO_PEAK)
+            if rows:
+                yield Segment(stream.name, origin, (start, stop), rows, low, high, peak, origin)
+            start = stop
+
+    def _landed(self, stream: Stream, origin: str, draft: _Draft) -> Iterator[Segment]:
+        parsed = parse_file(origin, stream, arrived=draft.landed_at)
+        serial = len(draft.taken.get(stream.name, [])) + len(draft.segments)
+        stem = f"{number_name(draft.number, '')}-{serial:06d}"
+        if parsed.rejects.num_rows:
+            draft.dead += parsed.rejects.num_rows
+            write_parquet(self.home.dead(stream.name) / f"{stem}.parquet", parsed.rejects)
+        if parsed.table.num_rows:
+            path = self.home.segments(stream.name) / f"{stem}.parquet"
+            write_parquet(path, parsed.table)
+            times = as_instants(parsed.table[stream.time])
+            peak = self.peaks.get(stream.name, NO_PEAK)
+            yield Segment(
+                stream.name,
+                str(path),
+                (0, 1),
+                len(times),
+                int(times.min()),
+                int(times.max()),
+                peak,
+                origin,
+            )
+
+
+def source_directory(home: Home, stream: Stream) -> str:
+    """Directory that a stream's files appear in."""
+    source = stream.source_dict()
+    return str(source["path"]) if source["kind"] == "files" else str(home.incoming(stream.name))

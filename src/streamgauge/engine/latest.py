@@ -1,0 +1,77 @@
+"""Latest answers: read from the committed state, so that there is one truth."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from streamgauge.contracts.answer import Answer, Charge
+from streamgauge.engine import state as wire
+from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.memory import Memories
+from streamgauge.engine.pieces import PanePiece, PortfolioPiece, RingPiece
+from streamgauge.log.home import Home
+from streamgauge.operators import emission
+from streamgauge.plan.registry import Standing
+
+
+def latest_answers(home: Home, name: str | None = None) -> list[Answer]:
+    """The newest answer of every query and group, or of one query."""
+    epoch = home.committed()
+    if epoch == 0:
+        return []
+    registry = registry_at(home, epoch)
+    by_id = {s.id: s for s in registry.queries.values() if name in (None, s.query.name)}
+    found: list[Answer] = []
+    for shard in range(home.shards):
+        data = home.state(epoch, shard).read_bytes()
+        for stream_name, stream in wire.from_bytes(data, shard, home.shards).streams.items():
+            tick = registry.stream(stream_name).tick
+            for piece in stream.pieces.values():
+                if isinstance(piece, PortfolioPiece):
+                    found += _from_memory(piece.memory, [""], by_id, tick)
+                elif isinstance(piece, (PanePiece, RingPiece)):
+                    found += _from_memory(piece.work.memory, piece.work.groups.texts, by_id, tick)
+    return sorted(found, key=lambda answer: (answer.query, str(answer.group)))
+
+
+def _from_memory(
+    memory: Memories, groups: list[str], by_id: dict[int, Standing], tick: int
+) -> list[Answer]:
+    out = []
+    for row, (number, version) in enumerate(memory.who):
+        standing = by_id.get(number)
+        if standing is None or standing.version != version:
+            continue
+        for group, text in enumerate(groups):
+            cell = memory.cells[row, group] if group < memory.cells.shape[1] else None
+            if cell is not None and cell[emission.GIVEN]:
+                out.append(_answer(standing, text, [float(x) for x in cell], tick))
+    return out
+
+
+def _answer(standing: Standing, text: str, cell: list[float], tick: int) -> Answer:
+    value = cell[emission.LAST]
+    low, high = cell[emission.LAST_LOW], cell[emission.LAST_HIGH]
+    silent = cell[emission.LAST_SILENT] > 0
+    charges: tuple[Charge, ...] = ()
+    if silent:
+        charges = (Charge("interruption", math.inf),)
+    elif high > low:
+        charges = (Charge("late rows", high - low),)
+    answer = Answer(
+        standing.query.name,
+        None if math.isnan(value) else value,
+        low,
+        high,
+        as_of=int(cell[emission.LAST_TICK]) * tick,
+        version=standing.version,
+        group=tuple(json.loads(text)) if text else (),
+        epoch=int(cell[emission.LAST_EPOCH]),
+        coverage=cell[emission.LAST_COVERAGE],
+        basis="interrupted" if silent else "exact",
+        charges=charges,
+    )
+    if standing.query.contract.met_by(answer):
+        return answer
+    return Answer(**{**{f: getattr(answer, f) for f in answer.__slots__}, "contract_met": False})

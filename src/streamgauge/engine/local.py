@@ -1,0 +1,82 @@
+"""Local engine: the same pages and the same shards in one thread, with no JVM.
+
+It is the test double of the Spark engine, the runner of the examples, and single-steps in a
+debugger: `step` lands one page, runs every shard and commits.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from streamgauge.engine import shard
+from streamgauge.engine.commit import commit
+from streamgauge.engine.lander import Lander
+from streamgauge.kernel.errors import StreamgaugeError
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal
+
+PAUSE_SECONDS = 0.02
+
+
+class LocalEngine:
+    """Runs a home in this process.
+
+    Parameters
+    ----------
+    home
+        Where the gauge lives.
+    max_rows
+        Rows a stream may put into one epoch.
+    """
+
+    def __init__(self, home: Home, *, max_rows: int) -> None:
+        self.home = home
+        self.max_rows = max_rows
+        self.lander: Lander | None = None
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failure: str | None = None
+
+    def step(self) -> bool:
+        """Turn what has arrived into one committed epoch; False when nothing has."""
+        begun = time.perf_counter()
+        start = self.home.committed()
+        if start == Journal(self.home).last():
+            self.lander = self.lander or Lander(self.home, max_rows=self.max_rows)
+            if self.lander.land() == start:
+                return False
+        receipts = [shard.run(self.home, k, start, start + 1) for k in range(self.home.shards)]
+        commit(self.home, start, receipts, time.perf_counter() - begun)
+        return True
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Step in a thread of its own until stopped."""
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._loop, name="streamgauge-local", daemon=True)
+        self._thread.start()
+
+    def _loop(self) -> None:
+        try:
+            while not self._stop.is_set():
+                if not self.step():
+                    self._stop.wait(PAUSE_SECONDS)
+        except (StreamgaugeError, OSError) as error:
+            self._failure = str(error)
+
+    def stop(self) -> None:
+        """End the thread after the epoch in work."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        shard.forget(self.home)
+        self.lander = None
+
+    def failure(self) -> str | None:
+        """What ended the thread, if something did."""
+        return self._failure

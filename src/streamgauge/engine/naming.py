@@ -1,0 +1,80 @@
+"""Naming: rows to series numbers and to group numbers, per shard.
+
+Numbers follow first appearance in the log, so they are the same whatever the batches were.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.engine.rows import Rows
+from streamgauge.kernel.columns import Combiner, Interner
+from streamgauge.kernel.hashing import stable_hash
+
+Codes = npt.NDArray[np.int32]
+Words = dict[str, Interner]
+
+
+def series_name(values: list[object]) -> str:
+    """Name of a series as queries write it: its key values joined by a bar.
+
+    >>> series_name(["plant-1", 7])
+    'plant-1|7'
+    """
+    return "|".join(map(str, values))
+
+
+@dataclass(slots=True)
+class Series:
+    """Numbers of series by name; a query may name a series before its first row."""
+
+    names: Interner = field(default_factory=Interner)
+    combiner: Combiner = field(default_factory=Combiner)
+    local: list[int] = field(default_factory=list)
+
+    def encode(self, rows: Rows, key: tuple[str, ...], words: Words) -> Codes:
+        """Series number of each row."""
+        combos = self.combiner.encode([rows.words[column] for column in key])
+        for codes in self.combiner.interner.values[len(self.local) :]:
+            self.local.append(self.names.add(series_name(_values(codes, key, words))))
+        return np.array(self.local, np.int32)[combos] if len(combos) else combos
+
+
+@dataclass(slots=True)
+class Groups:
+    """Numbers of the groups a shard owns; -1 for those of others."""
+
+    columns: tuple[str, ...]
+    shard: int
+    shards: int
+    combiner: Combiner = field(default_factory=Combiner)
+    local: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.columns and not self.texts:
+            self.texts.append("")
+
+    def encode(self, rows: Rows, words: Words) -> Codes:
+        """Group number of each row."""
+        if not self.columns:
+            return np.zeros(len(rows), np.int32)
+        combos = self.combiner.encode([rows.words[column] for column in self.columns])
+        for codes in self.combiner.interner.values[len(self.local) :]:
+            text = json.dumps(_values(codes, self.columns, words), default=str)
+            mine = stable_hash(text) % self.shards == self.shard
+            self.local.append(len(self.texts) if mine else -1)
+            if mine:
+                self.texts.append(text)
+        return np.array(self.local, np.int32)[combos] if len(combos) else combos
+
+
+def _values(codes: tuple[int, ...], columns: tuple[str, ...], words: Words) -> list[object]:
+    return [
+        None if code < 0 else words[column].values[code]
+        for code, column in zip(codes, columns, strict=True)
+    ]

@@ -1,0 +1,260 @@
+"""Bringing one stream of one shard forward: changes first, then rows, then what is due."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from streamgauge.engine.naming import Groups, Series
+from streamgauge.engine.pieces import (
+    NO_LIMIT,
+    Bench,
+    Given,
+    PanePiece,
+    Piece,
+    PortfolioPiece,
+    RingPiece,
+    Span,
+    TableWork,
+    needed_panes,
+)
+from streamgauge.engine.rows import Rows, as_numbers, join, no_rows, read_columns, read_rows
+from streamgauge.kernel.columns import Interner
+from streamgauge.kernel.errors import SourceFailure
+from streamgauge.kernel.time import HOUR, Instant
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal, Page
+from streamgauge.log.reader import history
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.sharing import PortfolioKey, StreamPlan, TableKey
+from streamgauge.streams.stream import Stream
+from streamgauge.windows import panes, rings
+
+UNSTARTED = -(2**60)
+UNSET = 2**62
+
+
+@dataclass(slots=True)
+class StreamState:
+    """All that a shard knows of a stream after an epoch."""
+
+    closed: int = UNSTARTED
+    awake_until: int = UNSTARTED
+    first: int = UNSTARTED
+    births: dict[int, Instant] = field(default_factory=dict)
+    words: dict[str, Interner] = field(default_factory=dict)
+    series: Series = field(default_factory=Series)
+    waiting: Rows = field(default_factory=lambda: no_rows((), ()))
+    pieces: dict[str, Piece] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class StreamRun:
+    """One stream of one shard, with what is needed to bring it forward."""
+
+    home: Home
+    shard: int
+    plan: StreamPlan
+    registry: Registry
+    state: StreamState
+    late: int = 0
+
+    @property
+    def stream(self) -> Stream:
+        """The stream's declaration."""
+        return self.plan.stream
+
+    @property
+    def closed_instant(self) -> Instant:
+        """Event time up to which everything is answered."""
+        return self.state.closed * self.stream.tick
+
+    def bench(self) -> Bench:
+        """What the pieces share."""
+        s = self.state
+        return Bench(self.stream, s.words, s.series, s.births, self.shard, self.home.shards)
+
+    def seat(self, epoch: int) -> None:
+        """Let the changes of an epoch take effect: make, drop and compile pieces."""
+        state = self.state
+        started = state.closed != UNSTARTED
+        everyone = [*self.plan.portfolios.values(), *self.plan.tables.values()]
+        born = {standing.born for queries in everyone for standing in queries}
+        state.births = {at: state.births[at] for at in born if at in state.births}
+        state.births[epoch] = self.closed_instant if started else NO_LIMIT
+        for name in self.plan.words():
+            state.words.setdefault(name, Interner())
+        self._widen_waiting()
+        bench = self.bench()
+        pieces: dict[str, Piece] = {}
+        fresh: list[Piece] = []
+        grown: list[tuple[PanePiece, int]] = []
+        for key, queries in self._mine():
+            piece = state.pieces.get(key.text())
+            if piece is None:
+                piece = self._new_piece(key, queries)
+                fresh.append(piece)
+            held = piece.ring.shape[0] if isinstance(piece, PanePiece) else 0
+            piece.seat(bench, self.registry, queries)
+            if piece not in fresh and isinstance(piece, PanePiece) and piece.ring.shape[0] > held:
+                grown.append((piece, held))
+            pieces[key.text()] = piece
+        state.pieces = pieces
+        if started and (fresh or grown):
+            self._fill(bench, fresh, grown, epoch)
+
+    def _mine(self) -> list[tuple[PortfolioKey | TableKey, list[Standing]]]:
+        """Pieces this shard has a part in."""
+        shards = self.home.shards
+        tables = [
+            (key, queries)
+            for key, queries in self.plan.tables.items()
+            if key.group_by or key.owner(shards) == self.shard
+        ]
+        return [*self.plan.portfolios.items(), *tables]
+
+    def _new_piece(self, key: PortfolioKey | TableKey, queries: list[Standing]) -> Piece:
+        if isinstance(key, PortfolioKey):
+            return PortfolioPiece(key)
+        work = TableWork(key, Groups(key.group_by, self.shard, self.home.shards))
+        if key.kind == "ring":
+            return RingPiece(key, work, rings.Rings(key.rows))
+        n_panes = needed_panes(self.registry, self.stream, key, queries)
+        return PanePiece(key, work, panes.empty_ring(n_panes, 1), panes.empty_ring(n_panes, 0))
+
+    def _widen_waiting(self) -> None:
+        """Read from the log the columns that waiting rows did not need until now."""
+        rows, numbers, words = self.state.waiting, self.plan.numbers(), self.plan.words()
+        missing_numbers = [name for name in numbers if name not in rows.numbers]
+        missing_words = [name for name in words if name not in rows.words]
+        for name in missing_numbers:
+            rows.numbers[name] = np.empty(len(rows))
+        for name in missing_words:
+            rows.words[name] = np.empty(len(rows), np.int32)
+        if len(rows) and (missing_numbers or missing_words):
+            self._reread(rows, missing_numbers, missing_words)
+        rows.numbers = {name: rows.numbers[name] for name in numbers}
+        rows.words = {name: rows.words[name] for name in words}
+
+    def _reread(self, rows: Rows, numbers: list[str], words: list[str]) -> None:
+        journal = Journal(self.home)
+        places = sorted(set(zip(rows.page.tolist(), rows.segment.tolist(), strict=True)))
+        for page, serial in places:
+            here = (rows.page == page) & (rows.segment == serial)
+            segment = journal.page(page).segments[serial]
+            table = read_columns(self.stream, segment, numbers, words).take(rows.row[here])
+            for name in numbers:
+                rows.numbers[name][here] = as_numbers(table[name])
+            for name in words:
+                rows.words[name][here] = self.state.words[name].encode(table[name])
+
+    def _fill(
+        self,
+        bench: Bench,
+        fresh: list[Piece],
+        grown: list[tuple[PanePiece, int]],
+        epoch: int,
+    ) -> None:
+        """Give new pieces, and longer rings, what the kept history holds."""
+        first = (self.state.first - 1) * self.stream.tick
+        floor = max(first, self.closed_instant - self.stream.keep)
+        rows, floor = self._past(epoch, floor)
+        span = Span(self.state.first - 1, self.state.closed, self.state.awake_until, 0, epoch)
+        bench.sid = self._series(rows)
+        for piece in fresh:
+            if not isinstance(piece, PanePiece):
+                piece.fill(bench, rows, span)
+            elif piece.key.born:
+                piece.vouched = self.closed_instant
+            else:
+                piece.fill(bench, rows, span)
+                whole = piece.key.kind == "landmark" and floor <= max(first, piece.key.start)
+                piece.vouched = NO_LIMIT if whole else floor
+        for piece, held in grown:
+            kept_from = max(piece.vouched, (piece.newest - held) * piece.key.width)
+            if floor < kept_from:
+                older = rows.take(rows.ts <= kept_from)
+                bench.sid = np.empty(0, np.int32)
+                piece.fill(bench, older, span)
+            piece.vouched = min(kept_from, floor)
+
+    def _past(self, epoch: int, floor: Instant) -> tuple[Rows, Instant]:
+        """Rows kept from before an epoch that have taken effect; how far back they are whole."""
+        parts: list[Rows] = []
+        for place, segment in history(self.home, self.stream.name, before=epoch, since=floor):
+            try:
+                part = read_rows(
+                    self.stream, segment, place, self.state.words, self.plan.numbers(),
+                    self.plan.words(),
+                )  # fmt: skip
+            except SourceFailure:
+                floor = max(floor, segment.high)
+                continue
+            parts.append(self._within_reach(part).cut(self.state.closed)[0])
+        rows = join(parts, no_rows(self.plan.numbers(), self.plan.words())).in_order()
+        return rows.take(rows.ts > floor), floor
+
+    def _within_reach(self, rows: Rows) -> Rows:
+        """Without the late rows that a revising stream lets go."""
+        policy = self.stream.late
+        if policy.policy != "revise" or not rows.late.any():
+            return rows
+        return rows.take(~(rows.late & (rows.ts < rows.eff - policy.reach)))
+
+    def _series(self, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+        if not self.plan.portfolios:
+            return np.empty(0, np.int32)
+        return self.state.series.encode(rows, self.stream.key, self.state.words)
+
+    def advance(self, page: Page) -> list[Given]:
+        """Take a page's rows; answer all checks that it closes."""
+        state, stream = self.state, self.stream
+        if stream.name not in page.peaks:
+            return []
+        edge = page.peaks[stream.name] - stream.late.allowed
+        closed = max(state.closed, -((-edge) // stream.tick) - 1)
+        ready, waiting = [], []
+        for rows in self._arrivals(page):
+            early, later = rows.cut(closed)
+            ready.append(early)
+            waiting.append(later)
+        none = no_rows(self.plan.numbers(), self.plan.words())
+        state.waiting = join(waiting, none)
+        rows = join(ready, none).in_order()
+        if state.first == UNSTARTED:
+            if len(rows) == 0:
+                return []
+            state.first = int(rows.tick[0])
+            state.closed = state.first - 1
+        return self._check(rows, closed, page.number)
+
+    def _arrivals(self, page: Page) -> list[Rows]:
+        """Waiting rows, then the page's rows, in order of arrival."""
+        parts = [self.state.waiting]
+        for serial, segment in enumerate(page.segments):
+            if segment.stream == self.stream.name:
+                part = read_rows(
+                    self.stream, segment, (page.number, serial), self.state.words,
+                    self.plan.numbers(), self.plan.words(),
+                )  # fmt: skip
+                self.late += int(part.late.sum())
+                parts.append(self._within_reach(part))
+        return parts
+
+    def _check(self, rows: Rows, closed: int, epoch: int) -> list[Given]:
+        state, bench = self.state, self.bench()
+        bench.sid = self._series(rows)
+        rest = max(HOUR, self.stream.expected_gap or 0) // self.stream.tick
+        span = Span(state.closed, closed, state.awake_until, rest, epoch)
+        given = []
+        for piece in state.pieces.values():
+            if isinstance(piece, PanePiece) and piece.vouched == UNSET:
+                piece.vouched = (state.first - 1) * self.stream.tick
+                if piece.key.kind == "landmark":
+                    piece.vouched = NO_LIMIT
+            given.append(piece.advance(bench, rows, span))
+        state.closed = closed
+        if len(rows):
+            state.awake_until = int(rows.tick[-1]) + rest
+        return given

@@ -1,0 +1,295 @@
+"""The reference: answers by definition, from all rows ever arrived, at every check anew.
+
+Plain Python, exact and slow, independent of the kernels that the engines run; it reads
+`docs/reference/semantics.md` literally. History is taken to be kept for ever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from streamgauge.contracts.answer import Answer
+from streamgauge.engine.reference_windows import (
+    DROPPED,
+    FOLDED,
+    LOST,
+    ON_TIME,
+    TIMED,
+    Group,
+    Landed,
+    Reading,
+    View,
+    read_latest,
+    read_window,
+    slide,
+)
+from streamgauge.kernel.time import HOUR, Instant
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.streams.stream import Stream
+from streamgauge.windows.window import Window
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a stream: its time and its other columns by name."""
+
+    ts: Instant
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """One page: control records, then rows per stream in order of arrival.
+
+    Examples
+    --------
+    >>> Arrival(changes=({"do": "advance", "stream": "plant", "instant": 5},)).rows
+    {}
+    """
+
+    changes: tuple[dict[str, Any], ...] = ()
+    rows: dict[str, tuple[Row, ...]] = field(default_factory=dict)
+
+
+@dataclass
+class History:
+    """All that arrived in one stream."""
+
+    stream: Stream
+    rows: list[Landed] = field(default_factory=list)
+    peak: Instant | None = None
+
+    def advance(self, instant: Instant) -> None:
+        """Raise the peak."""
+        self.peak = instant if self.peak is None else max(self.peak, instant)
+
+    def land(self, row: Row) -> None:
+        """Take a row in: whether it is late depends on the peak before it."""
+        late, tick = self.stream.late, self.stream.tick
+        effective, fate = row.ts, ON_TIME
+        if self.peak is not None and row.ts < self.peak - late.allowed:
+            effective, fate = self.peak - late.allowed, DROPPED
+            if late.policy == "revise":
+                fate = FOLDED if self.peak - row.ts <= late.reach else LOST
+        values = {name: _value(cell) for name, cell in row.values.items()}
+        values[self.stream.time] = row.ts
+        self.rows.append(Landed(row.ts, values, len(self.rows), _ceiling(effective, tick), fate))
+        self.advance(row.ts)
+
+    def closed(self) -> int | None:
+        """Last closed tick: the largest k with k * tick < peak - allowed."""
+        if self.peak is None:
+            return None
+        return _ceiling(self.peak - self.stream.late.allowed, self.stream.tick) - 1
+
+    def checks(self, after: int | None, upto: int | None) -> Iterator[int]:
+        """Ticks in (after, upto] at which there are checks, by the resting rule."""
+        if upto is None:
+            return
+        awake = max(HOUR, self.stream.expected_gap or 0) // self.stream.tick
+        with_rows = sorted({row.tick for row in self.rows if row.tick <= upto})
+        for tick, following in pairwise((*with_rows, upto + 1)):
+            first = tick if after is None else max(tick, after + 1)
+            yield from range(first, min(following - 1, tick + awake) + 1)
+
+
+@dataclass
+class Memory:
+    """What one version of a query has answered, and where its own time begins."""
+
+    cut: Instant | None
+    last: dict[Group, Answer] = field(default_factory=dict)
+    emptied: set[Group] = field(default_factory=set)
+    given: dict[tuple[Instant, Group], Answer] = field(default_factory=dict)
+
+
+@dataclass
+class _World:
+    """The registry, the histories and the memories, as of the last page."""
+
+    registry: Registry = field(default_factory=Registry)
+    histories: dict[str, History] = field(default_factory=dict)
+    memories: dict[tuple[int, int], Memory] = field(default_factory=dict)
+
+    def turn(self, page: Arrival, epoch: int) -> list[Answer]:
+        """Take one page in and give the answers of the checks it closes, in order."""
+        self._change(page, epoch)
+        closed = {name: history.closed() for name, history in self.histories.items()}
+        self._begin_versions(closed)
+        for record in page.changes:
+            if record["do"] == "advance" and record["stream"] in self.histories:
+                self.histories[record["stream"]].advance(record["instant"])
+        for name, rows in page.rows.items():
+            assert name in self.histories, f"rows of stream {name!r}, which is not declared"
+            for row in rows:
+                self.histories[name].land(row)
+        keyed = [
+            (key, answer)
+            for name, history in self.histories.items()
+            for tick in history.checks(after=closed[name], upto=history.closed())
+            for key, answer in self._check(history, tick, epoch)
+        ]
+        return [answer for _, answer in sorted(keyed, key=lambda pair: pair[0])]
+
+    def _change(self, page: Arrival, epoch: int) -> None:
+        """Fold control records one by one; refused ones leave no trace."""
+        for record in page.changes:
+            self.registry.apply([record], epoch=epoch)
+            for name in set(self.histories) - set(self.registry.streams):
+                del self.histories[name]
+            for name, stream in self.registry.streams.items():
+                self.histories.setdefault(name, History(stream))
+
+    def _begin_versions(self, closed: dict[str, int | None]) -> None:
+        """A version seen for the first time begins at the tick closed before this page."""
+        for standing in self.registry.queries.values():
+            query, last = standing.query, closed[standing.query.stream]
+            tick = self.registry.streams[query.stream].tick
+            cut = None if query.history or last is None else last * tick
+            self.memories.setdefault((standing.id, standing.version), Memory(cut))
+
+    def _check(self, history: History, tick: int, epoch: int) -> Iterator[tuple[Any, Answer]]:
+        """Answers of one check, then the revisions it brings."""
+        here = [row for row in history.rows if row.tick == tick]
+        instant = tick * history.stream.tick
+        revising = any(row.fate == FOLDED for row in here)
+        for standing in self.registry.queries.values():
+            query = standing.query
+            if standing.status != "running" or query.stream != history.stream.name:
+                continue
+            window = self.registry.window_of(query)
+            memory = self.memories[standing.id, standing.version]
+            answers: list[Answer] = []
+            if due(query, window, history.stream, tick, with_rows=bool(here)):
+                answers += _answers(standing, window, history, tick, memory)
+            if revising and query.answer.kind != "change" and window and window.kind in TIMED:
+                answers += _revisions(standing, window, history, tick, memory)
+            for answer in answers:
+                memory.given[answer.as_of, answer.group] = answer
+                yield _order(instant, answer, standing), replace(answer, epoch=epoch)
+
+
+def evaluate(pages: Sequence[Arrival]) -> list[Answer]:
+    """All answers of a history of pages; page numbers (epochs) count from 1.
+
+    Order: page, instant of the check, revisions after answers, then as_of, query, group.
+
+    Examples
+    --------
+    >>> from streamgauge.operators.aggregate import total
+    >>> from streamgauge.streams.schema import Schema
+    >>> plant = Stream("plant", Schema.of(s="string", ts="time", v="float"), "ts", ("s",), ())
+    >>> changes = (
+    ...     {"do": "stream", "stream": plant.as_dict()},
+    ...     {"do": "register", "queries": [Query("heat", "plant", total("v")).as_dict()]},
+    ... )
+    >>> rows = tuple(Row(i * 1_000_000, {"s": "a", "v": float(i)}) for i in (1, 2, 3))
+    >>> for answer in evaluate([Arrival(changes, {"plant": rows})]): print(answer)
+    heat = 1 in [1, 1], exact, as of 1970-01-01T00:00:01Z
+    heat = 2 in [2, 2], exact, as of 1970-01-01T00:00:02Z
+    """
+    world = _World()
+    return [answer for epoch, page in enumerate(pages, 1) for answer in world.turn(page, epoch)]
+
+
+def due(query: Query, window: Window | None, stream: Stream, tick: int, *, with_rows: bool) -> bool:
+    """Whether a query is checked at a tick at which its stream is."""
+    instant = tick * stream.tick
+    if query.answer.kind == "every":
+        return instant % query.answer.period == 0
+    if window is not None and window.kind == "range":
+        return instant % slide(query, window, stream) == 0
+    return with_rows or (window is not None and window.kind == "now")
+
+
+def changed(reading: Reading, last: Answer | None, by: float) -> bool:
+    """Whether an on-change query owes an answer, given the last one of the group."""
+    if last is None or (reading.value is None) != (last.value is None):
+        return True
+    if reading.coverage != last.coverage or reading.basis != last.basis:
+        return True
+    if reading.value is None or last.value is None:
+        return False
+    # The bar moves with the value; what counts is how far it reaches to either side.
+    return (
+        abs(reading.value - last.value) > by
+        or _differ(reading.value - reading.low, last.value - last.low)
+        or _differ(reading.high - reading.value, last.high - last.value)
+    )
+
+
+def _answers(
+    standing: Standing, window: Window | None, history: History, tick: int, memory: Memory
+) -> Iterator[Answer]:
+    query, on_change = standing.query, standing.query.answer.kind == "change"
+    known = tuple(memory.last) if on_change else ()
+    view = View(history.stream, history.rows, tick, tick, memory.cut)
+    readings = (
+        read_latest(query, view) if window is None else read_window(query, window, view, known)
+    )
+    for group, reading in readings.items():
+        if not on_change:
+            yield _answer(standing, group, reading, view.instant)
+            continue
+        if reading.empty:
+            owed = group not in memory.emptied
+        else:
+            owed = changed(reading, memory.last.get(group), query.answer.by)
+        if owed:
+            (memory.emptied.add if reading.empty else memory.emptied.discard)(group)
+            memory.last[group] = _answer(standing, group, reading, view.instant)
+            yield memory.last[group]
+
+
+def _revisions(
+    standing: Standing, window: Window, history: History, tick: int, memory: Memory
+) -> list[Answer]:
+    """Earlier answers within reach whose value the rows now in effect have changed."""
+    stream, revised = history.stream, []
+    for (as_of, group), old in memory.given.items():
+        if 0 < tick * stream.tick - as_of <= stream.late.reach:
+            view = View(stream, history.rows, as_of // stream.tick, tick, memory.cut)
+            reading = read_window(standing.query, window, view)[group]
+            if reading.value != old.value:
+                new = _answer(standing, group, reading, as_of)
+                revised.append(replace(new, revision=old.revision + 1))
+    return revised
+
+
+def _answer(standing: Standing, group: Group, reading: Reading, as_of: Instant) -> Answer:
+    answer = Answer(
+        standing.query.name,
+        reading.value,
+        reading.low,
+        reading.high,
+        as_of=as_of,
+        version=standing.version,
+        group=group,
+        coverage=reading.coverage,
+        basis=reading.basis,
+        charges=reading.charges,
+    )
+    return replace(answer, contract_met=standing.query.contract.met_by(answer))
+
+
+def _order(check: Instant, answer: Answer, standing: Standing) -> tuple[Any, ...]:
+    group = tuple((key is None, key) for key in answer.group)
+    return check, answer.revision > 0, answer.as_of, standing.id, group
+
+
+def _value(cell: Any) -> Any:
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def _differ(one: float, other: float) -> bool:
+    """Whether two widths differ by more than the noise of their rounding."""
+    return not math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def _ceiling(instant: Instant, tick: int) -> int:
+    return -(-instant // tick)

@@ -1,0 +1,175 @@
+"""Rows: columns of arriving rows with their effective time, ready for the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.types as pt
+
+from streamgauge.kernel.columns import Interner, as_floats, as_instants
+from streamgauge.log.journal import Segment
+from streamgauge.log.reader import read_segment
+from streamgauge.streams.stream import Stream
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+
+
+_COLUMNS = ("eff", "tick", "ts", "page", "segment", "row")
+
+
+@dataclass(slots=True)
+class Rows:
+    """Columns of one length.
+
+    `tick` is the check that first sees a row; `eff` its effective time; `late` whether it came
+    behind the watermark; `page`, `segment` and `row` say where it lies in the log.
+    """
+
+    eff: Ints
+    tick: Ints
+    ts: Ints
+    late: Flags
+    page: Ints
+    segment: Ints
+    row: Ints
+    numbers: dict[str, Floats]
+    words: dict[str, Codes]
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def take(self, which: slice | Flags | Ints) -> Rows:
+        """Some of the rows, in the order asked for."""
+        return Rows(
+            self.eff[which],
+            self.tick[which],
+            self.ts[which],
+            self.late[which],
+            self.page[which],
+            self.segment[which],
+            self.row[which],
+            {name: column[which] for name, column in self.numbers.items()},
+            {name: column[which] for name, column in self.words.items()},
+        )
+
+    def owned(self) -> Rows:
+        """The same rows in arrays of their own, as the kernels are compiled for."""
+        own = {name: np.require(getattr(self, name), requirements="CW") for name in _COLUMNS}
+        return Rows(
+            **own,
+            late=np.require(self.late, requirements="CW"),
+            numbers={n: np.require(c, requirements="CW") for n, c in self.numbers.items()},
+            words={n: np.require(c, requirements="CW") for n, c in self.words.items()},
+        )
+
+    def cut(self, closed: int) -> tuple[Rows, Rows]:
+        """Rows that take effect up to a closed tick, and those that wait."""
+        if not self.late.any() and _ascending(self.tick):
+            edge = int(np.searchsorted(self.tick, closed, side="right"))
+            return self.take(slice(0, edge)), self.take(slice(edge, None))
+        ready = self.tick <= closed
+        return self.take(ready), self.take(~ready)
+
+    def in_order(self) -> Rows:
+        """Rows by effective time, ties in order of arrival."""
+        if _ascending(self.eff):
+            return self
+        return self.take(np.argsort(self.eff, kind="stable"))
+
+
+def _ascending(column: Ints) -> bool:
+    return bool((column[1:] >= column[:-1]).all())
+
+
+def join(parts: Sequence[Rows], like: Rows) -> Rows:
+    """Rows one after the other, in order of arrival."""
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        return like.take(slice(0, 0))
+    if len(parts) == 1:
+        return parts[0].owned()
+    return Rows(
+        np.concatenate([part.eff for part in parts]),
+        np.concatenate([part.tick for part in parts]),
+        np.concatenate([part.ts for part in parts]),
+        np.concatenate([part.late for part in parts]),
+        np.concatenate([part.page for part in parts]),
+        np.concatenate([part.segment for part in parts]),
+        np.concatenate([part.row for part in parts]),
+        {name: np.concatenate([p.numbers[name] for p in parts]) for name in parts[0].numbers},
+        {name: np.concatenate([p.words[name] for p in parts]) for name in parts[0].words},
+    )
+
+
+def no_rows(numbers: Sequence[str], words: Sequence[str]) -> Rows:
+    """Rows of these columns, none of them."""
+    none = np.empty(0, np.int64)
+    return Rows(
+        none, none, none, np.empty(0, np.bool_), none, none, none,
+        {name: np.empty(0) for name in numbers},
+        {name: np.empty(0, np.int32) for name in words},
+    )  # fmt: skip
+
+
+def read_rows(
+    stream: Stream,
+    segment: Segment,
+    place: tuple[int, int],
+    interners: dict[str, Interner],
+    numbers: Sequence[str],
+    words: Sequence[str],
+) -> Rows:
+    """Read a segment's columns and give each row its effective time."""
+    table = read_columns(stream, segment, numbers, words)
+    ts = as_instants(table[stream.time])
+    late, eff = lateness(ts, segment.peak, stream.late.allowed)
+    n = len(ts)
+    return Rows(
+        eff,
+        ticks_of(eff, stream.tick),
+        ts,
+        late,
+        np.full(n, place[0], np.int64),
+        np.full(n, place[1], np.int64),
+        np.arange(n, dtype=np.int64),
+        {name: as_numbers(table[name]) for name in numbers},
+        {name: interners[name].encode(table[name]) for name in words},
+    )
+
+
+def read_columns(
+    stream: Stream, segment: Segment, numbers: Sequence[str], words: Sequence[str]
+) -> pa.Table:
+    """The columns of a segment that are asked for, and its time."""
+    texts = [name for name in words if stream.schema.type(name) == "string"]
+    wanted = tuple(dict.fromkeys((stream.time, *numbers, *words)))
+    return read_segment(segment, wanted, texts)
+
+
+def as_numbers(column: pa.ChunkedArray) -> Floats:
+    """A column as floats; instants become microseconds."""
+    if pt.is_timestamp(column.type):
+        return as_instants(column).astype(np.float64)
+    return as_floats(column)
+
+
+def ticks_of(instants: Ints, tick: int) -> Ints:
+    """The check that first sees each instant: rounded up."""
+    return -((-instants) // tick)
+
+
+def lateness(ts: Ints, peak: int, allowed: int) -> tuple[Flags, Ints]:
+    """Which rows are late, and all effective times, given the peak before the first row."""
+    if len(ts) == 0 or (ts[0] >= peak - allowed and _ascending(ts)):
+        return np.zeros(len(ts), np.bool_), ts
+    before = np.maximum.accumulate(np.concatenate((np.array([peak], np.int64), ts[:-1])))
+    edge = before - allowed
+    late = ts < edge
+    return late, np.where(late, edge, ts)

@@ -1,0 +1,171 @@
+"""Shard: one share of all standing queries; runs pages and writes state and answers.
+
+`run` is a pure function of the state after page `start` and the pages up to `stop`. Running it
+again writes the same bytes, so a replay after any crash is harmless.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamgauge.engine import state as wire
+from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.pieces import Given
+from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.state import ShardState
+from streamgauge.kernel.columns import Interner
+from streamgauge.kernel.errors import StateTooOld
+from streamgauge.kernel.files import write_whole
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal, Page
+from streamgauge.operators import emission
+from streamgauge.plan.registry import Registry
+from streamgauge.plan.sharing import share
+from streamgauge.results.blocks import Block, write_block
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a shard did with a run of pages."""
+
+    shard: int
+    epoch: int
+    rows: int
+    late: int
+    answers: int
+    state_bytes: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Running:
+    """A shard in memory: its state and the plan it was compiled for."""
+
+    state: ShardState
+    registry: Registry
+    runs: dict[str, StreamRun]
+
+
+# A worker that meets its shard again goes on from memory. An entry is taken out while it is
+# worked on, so that a run that fails half way leaves nothing behind.
+_RUNNING: dict[tuple[str, int], _Running] = {}
+
+
+def run(home: Home, shard: int, start: int, stop: int) -> Receipt:
+    """Bring a shard from page `start` to page `stop`."""
+    begun = time.perf_counter()
+    running = _RUNNING.pop((home.path, shard), None)
+    if running is None or running.state.epoch != start:
+        running = _load(home, shard, start)
+    journal = Journal(home)
+    rows = answers = late = 0
+    for number in range(start + 1, stop + 1):
+        page = journal.page(number)
+        rows += sum(segment.rows for segment in page.segments)
+        answers += _run_page(home, shard, running, page)
+    late = sum(run.late for run in running.runs.values())
+    for stream_run in running.runs.values():
+        stream_run.late = 0
+    running.state.epoch = stop
+    data = wire.to_bytes(running.state, shard, home.shards)
+    write_whole(home.state(stop, shard), data)
+    _RUNNING[home.path, shard] = running
+    return Receipt(shard, stop, rows, late, answers, len(data), time.perf_counter() - begun)
+
+
+def forget(home: Home) -> None:
+    """Drop what this process remembers of a home."""
+    for key in [key for key in _RUNNING if key[0] == home.path]:
+        del _RUNNING[key]
+
+
+def _load(home: Home, shard: int, epoch: int) -> _Running:
+    state = ShardState()
+    if epoch > 0:
+        path = home.state(epoch, shard)
+        if not path.exists():
+            raise StateTooOld(
+                f"no state of shard {shard} after epoch {epoch}",
+                f"looked for {path}",
+                "restore the home from a copy, or start a new home and replay the sources",
+            )
+        state = wire.from_bytes(path.read_bytes(), shard, home.shards)
+    registry = registry_at(home, epoch)
+    running = _Running(state, registry, {})
+    _plan(home, shard, running)
+    for stream_run in running.runs.values():
+        for key, queries in stream_run._mine():
+            piece = stream_run.state.pieces.get(key.text())
+            if piece is not None:
+                piece.seat(stream_run.bench(), registry, queries)
+    return running
+
+
+def _plan(home: Home, shard: int, running: _Running) -> None:
+    """Make a run for each stream that is declared; forget the others."""
+    registry = running.registry
+    states = running.state.streams
+    for name in [name for name in states if name not in registry.streams]:
+        del states[name]
+    running.runs = {
+        name: StreamRun(
+            home, shard, share(registry, stream), registry, states.setdefault(name, StreamState())
+        )
+        for name, stream in registry.streams.items()
+    }
+
+
+def _run_page(home: Home, shard: int, running: _Running, page: Page) -> int:
+    if page.changes:
+        running.registry = registry_at(home, page.number, running.registry)
+        _plan(home, shard, running)
+        for stream_run in running.runs.values():
+            stream_run.seat(page.number)
+    running.registry.epoch = page.number
+    given = [item for run in running.runs.values() for item in _given(run, page)]
+    block = _block(running.registry, given)
+    if len(block.value):
+        write_block(home.answers(page.number, shard), block, epoch=page.number)
+    return len(block.value)
+
+
+def _given(run: StreamRun, page: Page) -> list[tuple[StreamRun, Given]]:
+    return [(run, given) for given in run.advance(page) if len(given.matrix)]
+
+
+def _block(registry: Registry, given: list[tuple[StreamRun, Given]]) -> Block:
+    """Answers of all pieces in one block, by event time."""
+    texts = Interner.of([""])
+    matrices, groups, ticks = [], [], []
+    for run, item in given:
+        codes = np.array([texts.add(text) for text in item.groups] + [0], np.int32)
+        matrices.append(item.matrix)
+        groups.append(codes[item.matrix[:, emission.GROUP].astype(np.int32)])
+        ticks.append(item.matrix[:, emission.TICK].astype(np.int64) * run.stream.tick)
+    matrix = np.concatenate(matrices) if matrices else np.empty((0, emission.WIDTH))
+    as_of = np.concatenate(ticks) if ticks else np.empty(0, np.int64)
+    group = np.concatenate(groups) if groups else np.empty(0, np.int32)
+    order = np.argsort(as_of, kind="stable")
+    matrix = matrix[order]
+    ids = matrix[:, emission.QUERY].astype(np.int64)
+    asked = [(s.id, s.query.name, s.version) for s in registry.queries.values()]
+    numbers = np.array([number for number, _, _ in asked], np.int64)
+    seats = np.searchsorted(numbers, ids)
+    versions = np.array([version for _, _, version in asked], np.int32)
+    return Block(
+        query=seats.astype(np.int32),
+        version=versions[seats] if len(asked) else np.empty(0, np.int32),
+        group=group[order],
+        as_of=as_of[order],
+        value=matrix[:, emission.VALUE],
+        low=matrix[:, emission.LOW],
+        high=matrix[:, emission.HIGH],
+        coverage=matrix[:, emission.COVERAGE],
+        silent=matrix[:, emission.SILENT].astype(np.int32),
+        revision=matrix[:, emission.REVISION].astype(np.int32),
+        names=[name for _, name, _ in asked],
+        texts=texts.values,
+    )

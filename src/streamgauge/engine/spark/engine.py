@@ -1,0 +1,91 @@
+"""Spark engine: one Structured Streaming query for all standing queries."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from streamgauge.engine.commit import commit
+from streamgauge.engine.shard import Receipt
+from streamgauge.engine.spark.session import open_session
+from streamgauge.engine.spark.source import NAME, JournalSource
+from streamgauge.log.home import Home
+
+
+class SparkEngine:
+    """Runs a home on Spark.
+
+    Parameters
+    ----------
+    home
+        Where the gauge lives; on a cluster, a directory that all workers see.
+    max_rows
+        Rows a stream may put into one epoch.
+    master
+        Spark master; all local cores when None.
+    settings
+        Further Spark settings.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        max_rows: int,
+        master: str | None = None,
+        settings: dict[str, str] | None = None,
+    ) -> None:
+        self.home = home
+        self.max_rows = max_rows
+        self.session: SparkSession = open_session(master, settings)
+        self._query: StreamingQuery | None = None
+        self._seen = 0.0
+
+    @property
+    def running(self) -> bool:
+        """Whether the streaming query is active."""
+        return self._query is not None and self._query.isActive
+
+    def start(self) -> None:
+        """Start the streaming query from where the checkpoint left off."""
+        self.session.dataSource.register(JournalSource)
+        stream = (
+            self.session.readStream.format(NAME)
+            .option("home", self.home.path)
+            .option("shards", str(self.home.shards))
+            .option("max_rows", str(self.max_rows))
+            .load()
+        )
+        self._seen = time.perf_counter()
+        self._query = (
+            stream.writeStream.queryName(f"streamgauge-{abs(id(self))}")
+            .foreachBatch(self._commit)
+            .option("checkpointLocation", str(self.home.checkpoint))
+            .start()
+        )
+
+    def _commit(self, batch: DataFrame, _batch_id: int) -> None:
+        """Gather the receipts of all shards, which runs them, and commit the epoch."""
+        rows = [row.asDict() for row in batch.collect()]
+        if not rows:
+            return
+        start = rows[0].pop("start")
+        for row in rows[1:]:
+            row.pop("start")
+        receipts = sorted((Receipt(**row) for row in rows), key=lambda receipt: receipt.shard)
+        now = time.perf_counter()
+        commit(self.home, start, receipts, now - self._seen)
+        self._seen = now
+
+    def stop(self) -> None:
+        """Stop the streaming query; the session stays for others."""
+        if self._query is not None:
+            self._query.stop()
+
+    def failure(self) -> str | None:
+        """What ended the streaming query, if something did."""
+        error: Any = self._query.exception() if self._query is not None else None
+        return None if error is None else str(error)

@@ -1,0 +1,83 @@
+"""Session: one SparkSession, its interpreter pinned, its settings in one place."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from pyspark.sql import SparkSession
+
+from streamgauge.kernel.errors import MissingRuntime
+
+JAVA_HINT = (
+    "install it: Debian/Ubuntu 'sudo apt-get install openjdk-17-jre-headless', "
+    "Fedora 'sudo dnf install java-17-openjdk-headless', macOS 'brew install openjdk@17'"
+)
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "4g",
+    "spark.python.worker.reuse": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    # Our state and answers carry their own checksums; a second file per write costs two fsyncs.
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    # Times with statistics, so that footers tell the watermark; the default has none.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.log.level": "ERROR",
+}
+
+
+def java_version() -> int | None:
+    """Major version of the Java that Spark would use, or None."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")  # noqa: PTH118
+    if java is None:
+        return None
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
+    return int(found[1]) if found else None
+
+
+def check_java() -> None:
+    """Raise MissingRuntime unless Java 17 or newer is there."""
+    version = java_version()
+    if version is None or version < 17:
+        found = "no Java" if version is None else f"Java {version}"
+        raise MissingRuntime("Spark needs Java 17 or newer", f"found {found}", JAVA_HINT)
+
+
+def open_session(master: str | None = None, settings: dict[str, str] | None = None) -> SparkSession:
+    """The session of this process; made on first use.
+
+    Parameters
+    ----------
+    master
+        Spark master; all local cores when None.
+    settings
+        Further Spark settings, which win over the defaults.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    check_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    local = master is None or master.startswith("local")
+    options = dict(SETTINGS)
+    if local:
+        options["spark.driver.bindAddress"] = options["spark.driver.host"] = "127.0.0.1"
+    options.update(settings or {})
+    builder = SparkSession.builder.master(master or "local[*]").appName("streamgauge")
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel(options["spark.log.level"])
+    return session

@@ -1,0 +1,83 @@
+"""The journal as a Spark stream: an offset is a page, a partition is a shard's share of an epoch.
+
+What is read is not rows but receipts: the executor's Python worker reads the columns itself, folds
+and evaluates them, and hands back what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from streamgauge.engine import shard
+from streamgauge.engine.lander import Lander
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal
+
+NAME = "streamgauge_journal"
+SCHEMA = (
+    "shard int, epoch long, rows long, late long, answers long, state_bytes long, seconds double, "
+    "start long"
+)
+
+
+class Share(InputPartition):
+    """One shard's share of the pages after `start` up to `stop`."""
+
+    def __init__(self, shard_number: int, start: int, stop: int) -> None:
+        self.shard = shard_number
+        self.start = start
+        self.stop = stop
+
+
+class JournalReader(DataSourceStreamReader):
+    """Lands pages when asked for the latest offset; runs shards when asked to read."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.home = Home.open(options["home"], shards=int(options["shards"]))
+        self.max_rows = int(options["max_rows"])
+        self.lander: Lander | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """Before the first page."""
+        return {"page": 0}
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
+        """The page after `start`, landed now if need be."""
+        if start["page"] < Journal(self.home).last():
+            return {"page": start["page"] + 1}
+        if self.lander is None:
+            self.lander = Lander(self.home, max_rows=self.max_rows)
+        return {"page": self.lander.land()}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """One partition per shard."""
+        if start["page"] == end["page"]:
+            return []
+        return [Share(k, start["page"], end["page"]) for k in range(self.home.shards)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        """Run a shard's share; yield its receipt."""
+        assert isinstance(partition, Share)
+        receipt = shard.run(self.home, partition.shard, partition.start, partition.stop)
+        yield (*astuple(receipt), partition.start)
+
+
+class JournalSource(DataSource):
+    """Registration of the journal with Spark."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Name of the format."""
+        return NAME
+
+    def schema(self) -> str:
+        """Columns of a receipt."""
+        return SCHEMA
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802
+        """Reader of the journal."""
+        return JournalReader(dict(self.options))

@@ -1,0 +1,193 @@
+"""State of a shard in the wire format: everything that must survive, and nothing else.
+
+Compiled queries are not state: they follow from the registry.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from streamgauge.engine.memory import Memories
+from streamgauge.engine.naming import Groups, Series
+from streamgauge.engine.pieces import PanePiece, Piece, PortfolioPiece, RingPiece, TableWork
+from streamgauge.engine.progress import StreamState
+from streamgauge.engine.rows import Rows
+from streamgauge.kernel.columns import Combiner, Interner
+from streamgauge.kernel.wire import Array, Packed, pack, unpack
+from streamgauge.operators.portfolio import Latest
+from streamgauge.plan.sharing import PortfolioKey, TableKey
+from streamgauge.windows.rings import Rings
+
+KIND = "shard"
+VERSION = 1
+_LATEST = ("value", "ts", "missed")
+_RINGS = ("x", "y", "w", "ts", "group", "count")
+_ROWS = ("eff", "tick", "ts", "page", "segment", "row")
+
+Arrays = dict[str, Array]
+
+
+@dataclass(slots=True)
+class ShardState:
+    """All that a shard knows after an epoch."""
+
+    epoch: int = 0
+    streams: dict[str, StreamState] = field(default_factory=dict)
+
+
+def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
+    """Write a shard's state; equal state gives equal bytes."""
+    arrays: Arrays = {}
+    streams = {
+        name: _pack_stream(f"{serial}", stream, arrays)
+        for serial, (name, stream) in enumerate(state.streams.items())
+    }
+    values = {"epoch": state.epoch, "shard": shard, "shards": shards, "streams": streams}
+    return pack(Packed(KIND, VERSION, values, arrays))
+
+
+def from_bytes(data: bytes, shard: int, shards: int) -> ShardState:
+    """Read a shard's state, or refuse it."""
+    packed = unpack(data, kind=KIND, version=VERSION)
+    streams = {
+        name: _unpack_stream(f"{serial}", values, packed.arrays, shard, shards)
+        for serial, (name, values) in enumerate(packed.values["streams"].items())
+    }
+    return ShardState(packed.values["epoch"], streams)
+
+
+def _pack_stream(prefix: str, state: StreamState, arrays: Arrays) -> dict[str, Any]:
+    _pack_rows(f"{prefix}/waiting", state.waiting, arrays)
+    _pack_combiner(f"{prefix}/series", state.series.combiner, arrays)
+    arrays[f"{prefix}/series/local"] = np.array(state.series.local, np.int32)
+    return {
+        "closed": state.closed,
+        "awake_until": state.awake_until,
+        "first": state.first,
+        "births": {str(epoch): at for epoch, at in state.births.items()},
+        "words": {name: interner.values for name, interner in state.words.items()},
+        "series": state.series.names.values,
+        "numbers": list(state.waiting.numbers),
+        "codes": list(state.waiting.words),
+        "pieces": [
+            _pack_piece(f"{prefix}/{serial}", piece, arrays)
+            for serial, piece in enumerate(state.pieces.values())
+        ],
+    }
+
+
+def _unpack_stream(
+    prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
+) -> StreamState:
+    pieces = [
+        _unpack_piece(f"{prefix}/{serial}", item, arrays, shard, shards)
+        for serial, item in enumerate(values["pieces"])
+    ]
+    return StreamState(
+        closed=values["closed"],
+        awake_until=values["awake_until"],
+        first=values["first"],
+        births={int(epoch): at for epoch, at in values["births"].items()},
+        words={name: Interner.of(words) for name, words in values["words"].items()},
+        series=Series(
+            Interner.of(values["series"]),
+            _unpack_combiner(f"{prefix}/series", arrays),
+            arrays[f"{prefix}/series/local"].tolist(),
+        ),
+        waiting=_unpack_rows(f"{prefix}/waiting", values["numbers"], values["codes"], arrays),
+        pieces={piece.key.text(): piece for piece in pieces},  # type: ignore[attr-defined]
+    )
+
+
+def _pack_rows(prefix: str, rows: Rows, arrays: Arrays) -> None:
+    for name in _ROWS:
+        arrays[f"{prefix}/{name}"] = getattr(rows, name)
+    arrays[f"{prefix}/late"] = rows.late.astype(np.uint8)
+    for name, column in rows.numbers.items():
+        arrays[f"{prefix}/number/{name}"] = column
+    for name, codes in rows.words.items():
+        arrays[f"{prefix}/word/{name}"] = codes
+
+
+def _unpack_rows(prefix: str, numbers: list[str], words: list[str], arrays: Arrays) -> Rows:
+    return Rows(
+        **{name: arrays[f"{prefix}/{name}"] for name in _ROWS},
+        late=arrays[f"{prefix}/late"].astype(np.bool_),
+        numbers={name: arrays[f"{prefix}/number/{name}"] for name in numbers},
+        words={name: arrays[f"{prefix}/word/{name}"] for name in words},
+    )
+
+
+def _pack_combiner(prefix: str, combiner: Combiner, arrays: Arrays) -> None:
+    values = combiner.interner.values
+    width = len(values[0]) if values else 1
+    arrays[f"{prefix}/combos"] = np.array(values, np.int32).reshape(len(values), width)
+
+
+def _unpack_combiner(prefix: str, arrays: Arrays) -> Combiner:
+    return Combiner(Interner.of(map(tuple, arrays[f"{prefix}/combos"].tolist())))
+
+
+def _pack_memory(prefix: str, memory: Memories, arrays: Arrays) -> None:
+    arrays[f"{prefix}/who"] = np.array(memory.who, np.int64).reshape(len(memory.who), 2)
+    arrays[f"{prefix}/memory"] = memory.cells
+
+
+def _unpack_memory(prefix: str, arrays: Arrays) -> Memories:
+    who = [(number, version) for number, version in arrays[f"{prefix}/who"].tolist()]
+    return Memories(who, arrays[f"{prefix}/memory"])
+
+
+def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
+    if isinstance(piece, PortfolioPiece):
+        for side, latest in (("x", piece.x), ("y", piece.y)):
+            for name in _LATEST:
+                arrays[f"{prefix}/{side}/{name}"] = getattr(latest, name)
+        _pack_memory(prefix, piece.memory, arrays)
+        return {"key": piece.key.text()}
+    assert isinstance(piece, (PanePiece, RingPiece))
+    groups = piece.work.groups
+    _pack_combiner(f"{prefix}/groups", groups.combiner, arrays)
+    arrays[f"{prefix}/local"] = np.array(groups.local, np.int32)
+    _pack_memory(prefix, piece.work.memory, arrays)
+    values: dict[str, Any] = {"key": piece.key.text(), "texts": groups.texts}
+    if isinstance(piece, PanePiece):
+        arrays[f"{prefix}/ring"] = piece.ring
+        arrays[f"{prefix}/late_ring"] = piece.late_ring
+        return {**values, "newest": piece.newest, "vouched": piece.vouched}
+    for name in _RINGS:
+        arrays[f"{prefix}/ring/{name}"] = getattr(piece.rings, name)
+    _pack_combiner(f"{prefix}/keys", piece.keys, arrays)
+    return values
+
+
+def _unpack_piece(
+    prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
+) -> Piece:
+    parts = json.loads(values["key"])
+    if parts[0] == "latest":
+        sides = [
+            Latest(**{name: arrays[f"{prefix}/{side}/{name}"] for name in _LATEST})
+            for side in ("x", "y")
+        ]
+        memory = _unpack_memory(prefix, arrays)
+        return PortfolioPiece(PortfolioKey(*parts[1:]), *sides, memory)
+    key = TableKey(*(tuple(part) if isinstance(part, list) else part for part in parts))
+    groups = Groups(
+        key.group_by,
+        shard,
+        shards,
+        _unpack_combiner(f"{prefix}/groups", arrays),
+        arrays[f"{prefix}/local"].tolist(),
+        values["texts"],
+    )
+    work = TableWork(key, groups, _unpack_memory(prefix, arrays))
+    if key.kind != "ring":
+        ring, late_ring = arrays[f"{prefix}/ring"], arrays[f"{prefix}/late_ring"]
+        return PanePiece(key, work, ring, late_ring, values["newest"], values["vouched"])
+    held = Rings(key.rows, **{name: arrays[f"{prefix}/ring/{name}"] for name in _RINGS})
+    return RingPiece(key, work, held, _unpack_combiner(f"{prefix}/keys", arrays))

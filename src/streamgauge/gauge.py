@@ -1,0 +1,539 @@
+"""Gauge: what a user holds. Declares streams, registers queries, starts and stops the job, reads answers.
+
+Every change goes through the inbox of the home, so that any number of processes may hold a gauge on
+the same home while one of them runs it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamgauge.contracts.answer import Answer
+from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.engine import Engine
+from streamgauge.engine.feeds import Feeds
+from streamgauge.engine.lander import source_directory
+from streamgauge.engine.latest import latest_answers
+from streamgauge.engine.local import LocalEngine
+from streamgauge.engine.spark.engine import SparkEngine
+from streamgauge.engine.spark.views import as_spark
+from streamgauge.kernel.errors import BindError, EngineFailure
+from streamgauge.kernel.time import DurationLike, InstantLike, duration, instant
+from streamgauge.log import inbox
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal
+from streamgauge.plan.explain import explain
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.results.change_log import (
+    answers,
+    as_answers,
+    commits,
+    epoch_answers,
+    epochs_after,
+    export_parquet,
+)
+from streamgauge.sources.declare import Source
+from streamgauge.sources.parse import infer_schema, list_files
+from streamgauge.sources.plant import SCHEMA as PLANT_SCHEMA
+from streamgauge.streams.schema import Schema
+from streamgauge.streams.stream import Late, Stream
+from streamgauge.windows.window import Window
+
+POLL_SECONDS = 0.05
+MAX_ROWS = 1_000_000
+RATE_SCHEMA = Schema.of(timestamp="time", value="int")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How the job goes, from its newest commits."""
+
+    epoch: int
+    epoch_seconds: float
+    rows: int
+    rows_per_second: float
+    answers: int
+    late: int
+    dead: int
+    state_bytes: int
+    queries: int
+    running: bool
+
+
+class StandingQuery:
+    """A handle on one registered query."""
+
+    def __init__(self, gauge: Gauge, name: str) -> None:
+        self.gauge = gauge
+        self.name = name
+
+    @property
+    def standing(self) -> Standing:
+        """The query as registered: number, version, status."""
+        return self.gauge.registry().query(self.name)
+
+    @property
+    def status(self) -> str:
+        """Whether it is running or paused."""
+        return self.standing.status
+
+    def answer(self) -> Answer | None:
+        """Its newest answer; None before the first. For a grouped query, of the first group."""
+        found = self.gauge.latest(self.name)
+        return found[0] if found else None
+
+    def answers(self, since_epoch: int = 0) -> pa.Table:
+        """All its answers after an epoch."""
+        return self.gauge.answers(self.name, since_epoch=since_epoch)
+
+    def subscribe(self, timeout: float | None = None) -> Iterator[Answer]:
+        """Its answers as they come."""
+        return self.gauge.subscribe(self.name, timeout=timeout)
+
+    def explain(self) -> str:
+        """Its plan."""
+        return self.gauge.explain(self.name)
+
+    def pause(self) -> None:
+        """Stop checking it; keep what it remembers."""
+        self.gauge.pause(self.name)
+
+    def resume(self) -> None:
+        """Check it again."""
+        self.gauge.resume(self.name)
+
+    def drop(self) -> None:
+        """Forget it."""
+        self.gauge.drop(self.name)
+
+    def __repr__(self) -> str:
+        return f"StandingQuery({self.name!r})"
+
+
+class Gauge:
+    """Standing queries on one home. Made by `connect`.
+
+    Examples
+    --------
+    >>> import tempfile, streamgauge as sg
+    >>> home = tempfile.mkdtemp()
+    >>> gauge = sg.connect(home, engine="local")
+    >>> gauge.stream("plant", source=sg.plant(n_sensors=4), key="series", time="ts")
+    >>> gauge.register(sg.Query("heat", "plant", sg.avg("value"), answer=sg.every("1 minute")))
+    [StandingQuery('heat')]
+    >>> print(gauge.explain("heat"))
+    heat version 1, running, since epoch 1
+    Answer every 1 min                    owed exact
+      Latest avg(value) of all series     spends 0, shard 0 of 1, not shared
+        Scan plant (series, ts, value)    plant, tick 1 s, late rows dropped
+    kept back 0 of the error: nothing here is approximate
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        engine: str,
+        master: str | None,
+        max_rows: int,
+        settings: dict[str, str] | None,
+    ) -> None:
+        self.home = home
+        self._kind = engine
+        self._master = master
+        self._max_rows = max_rows
+        self._settings = settings
+        self._engine: Engine | None = None
+        self._feeds = Feeds(home)
+        self._frames: dict[str, Any] = {}
+        self._watchers: list[threading.Thread] = []
+        self._closing = threading.Event()
+        self._expected = registry_at(home, Journal(home).last())
+        for _, record in inbox.waiting(home, set()):
+            self._expected.apply([record], epoch=self._expected.epoch + 1)
+
+    # Declaring
+
+    def stream(
+        self,
+        name: str,
+        source: Source,
+        *,
+        time: str | None = None,
+        key: str | tuple[str, ...] | list[str] = (),
+        schema: Schema | None = None,
+        tick: DurationLike = "1 s",
+        expected_gap: DurationLike | None = None,
+        late: Late | None = None,
+        keep: DurationLike = "1 hour",
+        future: DurationLike | None = "1 day",
+    ) -> None:
+        """Declare a stream; declaring the same again changes nothing."""
+        if time is None:
+            raise BindError(
+                f"stream {name!r} has no event time",
+                "no time column was named",
+                "write time='ts', the column that says when a row happened",
+            )
+        declared = Stream(
+            name=name,
+            schema=schema or _schema_of(source),
+            time=time,
+            key=(key,) if isinstance(key, str) else tuple(key),
+            source=source.as_pairs(),
+            tick=duration(tick),
+            expected_gap=None if expected_gap is None else duration(expected_gap),
+            late=late or Late.drop(),
+            keep=duration(keep),
+            future=None if future is None else duration(future),
+        )
+        if source.frame is not None:
+            self._frames[name] = source.frame
+        if self._expected.streams.get(name) != declared:
+            self._submit({"do": "stream", "stream": declared.as_dict()})
+        if self._engine is not None and self._engine.running:
+            self._start_feed(declared)
+
+    def drop_stream(self, name: str) -> None:
+        """Forget a stream that no query reads."""
+        self._submit({"do": "drop stream", "name": name})
+
+    def create_window(self, name: str, window: Window) -> None:
+        """Name a window, to be shared by queries and resized for all of them at once."""
+        if name in self._expected.windows:
+            raise BindError(
+                f"window {name!r} exists already",
+                f"it is {self._expected.windows[name]}",
+                "resize_window changes it, for all its queries",
+            )
+        self._submit({"do": "window", "name": name, "window": window.as_dict()})
+
+    def resize_window(self, name: str, window: Window) -> None:
+        """Change a named window; its queries go on as a new version."""
+        if name not in self._expected.windows:
+            raise BindError(f"no window named {name!r}", "nothing to resize", "create_window first")
+        self._submit({"do": "window", "name": name, "window": window.as_dict()})
+
+    def drop_window(self, name: str) -> None:
+        """Forget a named window that no query uses."""
+        self._submit({"do": "drop window", "name": name})
+
+    def register(self, *queries: Query) -> list[StandingQuery]:
+        """Register queries, all or none; they take effect together at the next epoch."""
+        self._submit({"do": "register", "queries": [query.as_dict() for query in queries]})
+        return [StandingQuery(self, query.name) for query in queries]
+
+    def alter(self, *queries: Query) -> None:
+        """Replace registered queries of the same names by new versions."""
+        self._submit({"do": "alter", "queries": [query.as_dict() for query in queries]})
+
+    def pause(self, *names: str) -> None:
+        """Stop checking queries; they keep what they remember."""
+        self._submit({"do": "pause", "names": list(names)})
+
+    def resume(self, *names: str) -> None:
+        """Check paused queries again."""
+        self._submit({"do": "resume", "names": list(names)})
+
+    def drop(self, *names: str) -> None:
+        """Forget queries."""
+        self._submit({"do": "drop", "names": list(names)})
+
+    def advance(self, stream: str, to: InstantLike) -> None:
+        """Say that no row before an instant is still to come, so that waiting checks are answered."""
+        self._expected.stream(stream)
+        self._submit({"do": "advance", "stream": stream, "instant": instant(to)})
+
+    def _submit(self, record: dict[str, Any]) -> None:
+        """Check a change against what is expected to hold, then leave it in the inbox."""
+        trial = copy(self._expected)
+        trial.streams = dict(trial.streams)
+        trial.windows = dict(trial.windows)
+        trial.queries = dict(trial.queries)
+        refused = trial.apply([record], epoch=trial.epoch + 1)
+        if refused:
+            raise refused[0]
+        inbox.submit(self.home, record)
+        self._expected = trial
+
+    # Running
+
+    @property
+    def running(self) -> bool:
+        """Whether this process runs the job."""
+        return self._engine is not None and self._engine.running
+
+    def start(self) -> Gauge:
+        """Start the job; it goes on where it stopped."""
+        if self.running:
+            return self
+        if self._engine is None:
+            self._engine = self._make_engine()
+        self._closing.clear()
+        self._engine.start()
+        for stream in self._expected.streams.values():
+            self._start_feed(stream)
+        return self
+
+    def _make_engine(self) -> Engine:
+        if self._kind == "local":
+            return LocalEngine(self.home, max_rows=self._max_rows)
+        return SparkEngine(
+            self.home, max_rows=self._max_rows, master=self._master, settings=self._settings
+        )
+
+    def _start_feed(self, stream: Stream) -> None:
+        assert self._engine is not None
+        session = self._engine.session if isinstance(self._engine, SparkEngine) else None
+        self._feeds.start(stream, session, self._frames.get(stream.name))
+
+    def stop(self) -> None:
+        """Stop the job after the epoch in work; nothing is lost."""
+        self._feeds.stop()
+        if self._engine is not None:
+            self._engine.stop()
+        self._closing.set()
+        for watcher in self._watchers:
+            watcher.join()
+        self._watchers.clear()
+
+    def step(self) -> bool:
+        """Turn one epoch by hand; for the local engine, in tests and in a debugger."""
+        if self._engine is None:
+            self._engine = self._make_engine()
+        if not isinstance(self._engine, LocalEngine):
+            raise BindError(
+                "only the local engine steps by hand", "this gauge runs on Spark", "use start()"
+            )
+        return self._engine.step()
+
+    def drain(self, timeout: float = 300.0) -> int:
+        """Wait until all that is there now is answered; return the epoch."""
+        wanted = {
+            stream.name: set(list_files(directory, stream.source_dict().get("format", "parquet")))
+            for stream in self._expected.streams.values()
+            if Path(directory := source_directory(self.home, stream)).is_dir()
+        }
+        deadline = time.monotonic() + timeout
+        journal, seen = Journal(self.home), 0
+        while True:
+            committed = self.home.committed()
+            while seen < committed:
+                seen += 1
+                for stream, origins in journal.page(seen).taken.items():
+                    wanted.get(stream, set()).difference_update(origins)
+            if committed == journal.last() and not any(wanted.values()) and self._inbox_empty():
+                return committed
+            self._wait(deadline, timeout)
+
+    def _inbox_empty(self) -> bool:
+        return not any(name.endswith(".json") for name in _names(self.home.control))
+
+    def _wait(self, deadline: float, timeout: float) -> None:
+        """One turn of waiting for the job; raise when it failed or took too long."""
+        self._check_engine()
+        if time.monotonic() > deadline:
+            raise EngineFailure(
+                f"not done within {timeout:g} s",
+                f"committed epoch {self.home.committed()} of {Journal(self.home).last()}",
+                "wait longer, or look at gauge.progress()",
+            )
+        self._closing.wait(POLL_SECONDS)
+
+    def _check_engine(self) -> None:
+        failure = self._engine.failure() if self._engine is not None else None
+        if failure is not None:
+            raise EngineFailure(
+                "the job stopped",
+                failure.strip()[:2000],
+                "mend the cause and start again: it goes on from the last committed epoch",
+            )
+
+    # Reading
+
+    def registry(self) -> Registry:
+        """What is registered as of the last committed epoch."""
+        return registry_at(self.home, self.home.committed())
+
+    def refusals(self) -> list[dict[str, str]]:
+        """Changes that the job refused, as errors."""
+        journal = Journal(self.home)
+        pages = range(1, self.home.committed() + 1)
+        return [error for number in pages for error in journal.page(number).refused]
+
+    def explain(self, name: str) -> str:
+        """The plan of a query."""
+        return explain(self._expected, name, shards=self.home.shards)
+
+    def answers(self, name: str | None = None, *, since_epoch: int = 0) -> pa.Table:
+        """Committed answers after an epoch, as an Arrow table."""
+        return answers(self.home, name=name, after=since_epoch)
+
+    def answers_spark(self, name: str | None = None, *, since_epoch: int = 0) -> Any:
+        """Committed answers as a Spark DataFrame."""
+        return as_spark(self.answers(name, since_epoch=since_epoch))
+
+    def latest(self, name: str | None = None) -> list[Answer]:
+        """The newest answer of every query and group."""
+        return latest_answers(self.home, name)
+
+    def subscribe(
+        self,
+        name: str | None = None,
+        *,
+        since_epoch: int | None = None,
+        timeout: float | None = None,
+    ) -> Iterator[Answer]:
+        """Answers as they come, each once, from an epoch on; ends after `timeout` idle seconds."""
+        for table in self._tables(since_epoch, timeout):
+            for answer in as_answers(table):
+                if name in (None, answer.query):
+                    yield answer
+
+    def _tables(self, since_epoch: int | None, timeout: float | None) -> Iterator[pa.Table]:
+        seen = self.home.committed() if since_epoch is None else since_epoch
+        idle_since = time.monotonic()
+        while True:
+            fresh = epochs_after(self.home, seen)
+            for epoch in fresh:
+                yield epoch_answers(self.home, epoch)
+                seen, idle_since = epoch, time.monotonic()
+            if fresh:
+                continue
+            self._check_engine()
+            if self._closing.is_set() and not self.running:
+                return
+            if timeout is not None and time.monotonic() - idle_since > timeout:
+                return
+            self._closing.wait(POLL_SECONDS)
+
+    def on_answers(self, callback: Callable[[pa.Table], None]) -> None:
+        """Call back with each epoch's answers, in a thread, until the gauge stops."""
+
+        def watch(since: int = self.home.committed()) -> None:
+            for table in self._tables(since, None):
+                callback(table)
+
+        watcher = threading.Thread(target=watch, name="streamgauge-watcher", daemon=True)
+        self._watchers.append(watcher)
+        watcher.start()
+
+    def export(self, directory: str | Path, *, since_epoch: int = 0) -> list[Path]:
+        """Write committed answers as parquet, one file per epoch, each once."""
+        return export_parquet(self.home, Path(directory), after=since_epoch)
+
+    def sink(self, directory: str | Path) -> None:
+        """Write every epoch's answers as parquet while the gauge runs."""
+        self.export(directory)
+        self.on_answers(lambda _: self.export(directory) and None)
+
+    def dead_letters(self, stream: str) -> pa.Table:
+        """Rows that could not be used, with their origin and the reason."""
+        names = sorted(_names(self.home.dead(stream)))
+        tables = [pq.read_table(self.home.dead(stream) / n) for n in names if n[0] != "."]
+        empty = pa.schema([(n, pa.string()) for n in ("origin", "reason", "row")]).empty_table()
+        return pa.concat_tables(tables) if tables else empty
+
+    def progress(self) -> Progress:
+        """How the job goes."""
+        epoch = self.home.committed()
+        recent = commits(self.home, after=epoch - 10)
+        rows = sum(record["rows"] for record in recent)
+        seconds = sum(record["seconds"] for record in recent)
+        last = recent[-1] if recent else {}
+        page = Journal(self.home).page(epoch) if epoch else None
+        return Progress(
+            epoch=epoch,
+            epoch_seconds=last.get("seconds", 0.0),
+            rows=last.get("rows", 0),
+            rows_per_second=rows / seconds if seconds else 0.0,
+            answers=last.get("answers", 0),
+            late=last.get("late", 0),
+            dead=page.dead if page else 0,
+            state_bytes=last.get("state_bytes", 0),
+            queries=len(self._expected.queries),
+            running=self.running,
+        )
+
+    def __enter__(self) -> Gauge:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def connect(
+    home: str | Path = "gauge-home",
+    *,
+    engine: str = "spark",
+    master: str | None = None,
+    shards: int | None = None,
+    max_rows: int = MAX_ROWS,
+    settings: dict[str, str] | None = None,
+) -> Gauge:
+    """Open a gauge on a home directory, made if it is not there.
+
+    Parameters
+    ----------
+    home
+        Directory of the gauge; on a cluster, one that all workers see.
+    engine
+        spark, or local: the same work in one thread without a JVM.
+    master
+        Spark master; all local cores when None.
+    shards
+        Shares the queries are split into; fixed when the home is made. One per core by default,
+        one in all for the local engine.
+    max_rows
+        Rows a stream may put into one epoch.
+    settings
+        Further Spark settings.
+    """
+    if engine not in ("spark", "local"):
+        raise BindError(f"unknown engine {engine!r}", "engines are spark, local", "leave it out")
+    default = (os.cpu_count() or 1) if engine == "spark" else 1
+    opened = Home.open(home, shards=shards or default)
+    return Gauge(opened, engine=engine, master=master, max_rows=max_rows, settings=settings)
+
+
+def _schema_of(source: Source) -> Schema:
+    if source.kind == "files":
+        return infer_schema(source.options["path"], source.options["format"])
+    if source.kind == "plant":
+        return PLANT_SCHEMA
+    if source.kind == "rate":
+        return RATE_SCHEMA
+    return Schema.from_arrow(pa.schema(_arrow_fields(source.frame)))
+
+
+def _arrow_fields(frame: Any) -> list[tuple[str, pa.DataType]]:
+    kinds = {
+        "string": pa.string(), "double": pa.float64(), "float": pa.float64(),
+        "int": pa.int64(), "bigint": pa.int64(), "smallint": pa.int64(), "tinyint": pa.int64(),
+        "boolean": pa.bool_(), "timestamp": pa.timestamp("us", tz="UTC"),
+        "timestamp_ntz": pa.timestamp("us"),
+    }  # fmt: skip
+    return [(name, kinds[kind]) for name, kind in frame.dtypes if kind in kinds]
+
+
+def _names(directory: Path) -> list[str]:
+    return [entry.name for entry in os.scandir(directory)] if directory.is_dir() else []
+
+

@@ -1,0 +1,1 @@
+"""Ground: instants and durations, errors, the wire codec, stable hashing, durable files."""

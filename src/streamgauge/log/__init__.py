@@ -1,0 +1,1 @@
+"""The segment log: landing, the journal, history, replay."""

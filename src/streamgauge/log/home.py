@@ -1,0 +1,93 @@
+"""Home: the directory a gauge lives in, and the names of everything in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamgauge.kernel.errors import StateTooOld
+from streamgauge.kernel.files import number_name, numbered, read_json, write_json
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Paths below a gauge's directory. Plain data, so that it travels to executors."""
+
+    path: str
+    shards: int
+
+    @classmethod
+    def open(cls, path: str | Path, *, shards: int) -> Home:
+        """Open a home, or make one; an existing home keeps its number of shards."""
+        root = Path(path).absolute()
+        card = root / "gauge.json"
+        if not card.exists():
+            write_json(card, {"format": FORMAT, "shards": shards})
+        found = read_json(card)
+        if found["format"] != FORMAT:
+            raise StateTooOld(
+                f"home {root} is of format {found['format']}",
+                f"this release reads format {FORMAT}",
+                "run the release that wrote it, or choose another home",
+            )
+        return cls(str(root), found["shards"])
+
+    @property
+    def root(self) -> Path:
+        """The directory itself."""
+        return Path(self.path)
+
+    @property
+    def control(self) -> Path:
+        """Inbox of control records."""
+        return self.root / "control"
+
+    @property
+    def journal(self) -> Path:
+        """Numbered pages."""
+        return self.root / "journal"
+
+    @property
+    def registry(self) -> Path:
+        """Snapshots of the registry."""
+        return self.root / "registry"
+
+    @property
+    def commits(self) -> Path:
+        """One file per committed epoch."""
+        return self.root / "commits"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Spark's own checkpoint."""
+        return self.root / "checkpoint"
+
+    def segments(self, stream: str) -> Path:
+        """Landed segments of a stream."""
+        return self.root / "segments" / stream
+
+    def incoming(self, stream: str) -> Path:
+        """Files written for a stream by a generator or a landing query."""
+        return self.root / "incoming" / stream
+
+    def dead(self, stream: str) -> Path:
+        """Dead letters of a stream."""
+        return self.root / "dead" / stream
+
+    def state(self, epoch: int, shard: int) -> Path:
+        """State of a shard after an epoch."""
+        return self.root / "state" / number_name(epoch, "") / f"shard-{shard}.sgst"
+
+    def answers(self, epoch: int, shard: int) -> Path:
+        """Answers a shard gave in an epoch."""
+        return self.root / "answers" / number_name(epoch, "") / f"shard-{shard}.arrow"
+
+    def committed(self) -> int:
+        """The newest committed epoch, 0 when there is none."""
+        return max(numbered(self.commits, ".json"), default=0)
+
+    def commit(self, epoch: int) -> Path:
+        """Commit file of an epoch."""
+        return self.commits / number_name(epoch, ".json")

@@ -1,0 +1,43 @@
+"""Inbox: where any process leaves control records for the lander.
+
+A record is one JSON file under a name that sorts by time. Dropping it there is acknowledged once
+it is on the disk; the lander puts it into the next page, in order.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from streamgauge.kernel.files import read_json, write_json
+from streamgauge.log.home import Home
+
+
+def submit(home: Home, record: dict[str, Any]) -> str:
+    """Leave a control record; return its name once it is durable."""
+    name = f"{time.time_ns():020d}-{uuid.uuid4().hex[:12]}.json"
+    write_json(home.control / name, record)
+    return name
+
+
+def waiting(home: Home, done: set[str], most: int = 1000) -> list[tuple[str, dict[str, Any]]]:
+    """Records not yet in the journal, in order."""
+    if not home.control.is_dir():
+        return []
+    names = sorted(
+        entry.name
+        for entry in os.scandir(home.control)
+        if entry.name.endswith(".json")
+        and not entry.name.startswith(".")
+        and entry.name not in done
+    )
+    return [(name, read_json(home.control / name)) for name in names[:most]]
+
+
+def remove(home: Home, names: Sequence[str]) -> None:
+    """Forget records that a page holds now."""
+    for name in names:
+        (home.control / name).unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Exact work on rows: predicates, aggregates, joins."""

@@ -1,0 +1,1 @@
+"""Statements to plan: queries as values, the registry, sharing, EXPLAIN."""

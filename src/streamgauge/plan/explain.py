@@ -1,0 +1,78 @@
+"""EXPLAIN: the plan of a standing query, who shares its work and who spends the error."""
+
+from __future__ import annotations
+
+from streamgauge.kernel.time import duration_text
+from streamgauge.plan.registry import Registry
+from streamgauge.plan.sharing import PortfolioKey, TableKey, piece_of, share
+from streamgauge.streams.stream import Stream
+
+
+def explain(registry: Registry, name: str, *, shards: int) -> str:
+    """The plan of a query as text, outermost first."""
+    standing = registry.query(name)
+    query = standing.query
+    stream = registry.stream(query.stream)
+    key = piece_of(registry, standing)
+    plan = share(registry, stream)
+    sharing = len(
+        plan.portfolios[key] if isinstance(key, PortfolioKey) else plan.tables[key]
+    )
+    lines = [
+        (f"Answer {query.answer}", f"owed {query.contract}"),
+        *_evaluation(registry, name, key, sharing, shards),
+        (f"Scan {stream.name} ({', '.join(_columns(stream, key))})", _scan_note(stream)),
+    ]
+    width = max(len(text) + 2 * depth for depth, (text, _) in enumerate(lines)) + 4
+    body = "\n".join(
+        f"{'  ' * depth}{text}".ljust(width) + note for depth, (text, note) in enumerate(lines)
+    )
+    title = f"{name} version {standing.version}, {standing.status}, since epoch {standing.born}"
+    return f"{title}\n{body}\nkept back 0 of the error: nothing here is approximate"
+
+
+def _evaluation(
+    registry: Registry, name: str, key: PortfolioKey | TableKey, sharing: int, shards: int
+) -> list[tuple[str, str]]:
+    standing = registry.query(name)
+    query = standing.query
+    shared = f"shared by {sharing} queries" if sharing > 1 else "not shared"
+    if isinstance(key, PortfolioKey):
+        members = "all series" if query.series is None else f"{len(query.series)} series"
+        place = f"shard {standing.id % shards} of {shards}"
+        return [(f"Latest {query.select} of {members}", f"spends 0, {place}, {shared}")]
+    window = registry.window_of(query)
+    groups = f" by {', '.join(key.group_by)}" if key.group_by else ""
+    place = f"groups over {shards} shards" if key.group_by else f"shard {key.owner(shards)}"
+    steps = [(f"Aggregate {query.select}{groups}", f"spends 0, {place}")]
+    if key.kind == "panes":
+        start = "from history" if not key.born else f"from epoch {key.born}"
+        note = f"spends 0, panes of {duration_text(key.width)}, {start}, {shared}"
+    elif key.kind == "landmark":
+        note = f"spends 0, one pane, {shared}"
+    else:
+        note = f"spends 0, ring of {key.rows} rows, {shared}"
+    window_step = (f"Window {window}", note)
+    where = [(f"Where {key.predicate()}", "spends 0")] if key.where else []
+    # A filter never goes below a window of rows: the rows are counted first.
+    return [*steps, *where, window_step] if key.kind == "ring" else [*steps, window_step, *where]
+
+
+def _columns(stream: Stream, key: PortfolioKey | TableKey) -> tuple[str, ...]:
+    if isinstance(key, PortfolioKey):
+        used = (*stream.key, stream.time, key.x, key.y)
+    else:
+        where = key.predicate()
+        filtered = where.columns() if where else ()
+        used = (stream.time, *key.by, *key.group_by, *filtered, key.x, key.y, key.weight)
+    return tuple(dict.fromkeys(column for column in used if column))
+
+
+def _scan_note(stream: Stream) -> str:
+    source = stream.source_dict()
+    late = {
+        "drop": "late rows dropped",
+        "allow": f"late rows waited for {duration_text(stream.late.allowed)}",
+        "revise": f"late rows revise {duration_text(stream.late.reach)} back",
+    }[stream.late.policy]
+    return f"{source['kind']}, tick {duration_text(stream.tick)}, {late}"

@@ -1,0 +1,243 @@
+"""Query: what is asked, of which stream, when it answers and what it is owed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamgauge.contracts.contract import Contract
+from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, UnsupportedWindow
+from streamgauge.kernel.time import Duration, DurationLike, duration, duration_text
+from streamgauge.operators.aggregate import Aggregate
+from streamgauge.operators.predicate import Predicate
+from streamgauge.streams.stream import Stream
+from streamgauge.windows.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Cadence:
+    """When a query answers, in event time.
+
+    Examples
+    --------
+    >>> print(every("1 minute"), "|", on_change(0.5), "|", on_close())
+    every 1 min | on change of 0.5 | on close
+    """
+
+    kind: str
+    period: Duration = 0
+    by: float = 0.0
+
+    def __str__(self) -> str:
+        if self.kind == "every":
+            return f"every {duration_text(self.period)}"
+        if self.kind == "close":
+            return "on close"
+        return "on change" + (f" of {self.by:g}" if self.by else "")
+
+
+def every(period: DurationLike) -> Cadence:
+    """Answer at every whole multiple of `period`."""
+    width = duration(period)
+    if width <= 0:
+        raise BindError("a cadence needs a positive period", f"got {period!r}", "every('1 s')")
+    return Cadence("every", period=width)
+
+
+def on_change(by: float = 0.0) -> Cadence:
+    """Answer when the value has moved by more than `by` since the last answer."""
+    if not by >= 0.0:
+        raise BindError("a change must be 0 or more", f"got {by}", "write on_change(0.5)")
+    return Cadence("change", by=by)
+
+
+def on_close() -> Cadence:
+    """Answer whenever the window moves by a slide."""
+    return Cadence("close")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A standing query, as a value.
+
+    Without a window it asks of the *latest values* of series: those named in `series`, or all.
+    With a window it asks of the rows in the window that pass `where`, per group of `group_by`.
+
+    Parameters
+    ----------
+    name, stream
+        Name of the query and of the stream it reads.
+    select
+        The aggregate.
+    series, weights
+        Members of a query over latest values; weights go with sum and avg.
+    window
+        A window value, or the name of a window created before.
+    where, group_by
+        Filter and grouping columns; the filter applies to the rows inside the window.
+    answer
+        Cadence; on change by default.
+    contract
+        What is owed; exact by default.
+    history
+        Whether a new window is filled from kept history (True) or starts empty (False).
+
+    Examples
+    --------
+    >>> from streamgauge.operators.aggregate import avg
+    >>> q = Query("heat", "plant", avg("value"), series=("s1", "s2"), answer=on_change(0.5))
+    >>> print(q)
+    avg(value) of 2 series of plant, on change of 0.5, exact
+    >>> Query.from_dict(q.as_dict()) == q
+    True
+    """
+
+    name: str
+    stream: str
+    select: Aggregate
+    series: tuple[str, ...] | None = None
+    weights: tuple[float, ...] | None = None
+    window: Window | str | None = None
+    where: Predicate | None = None
+    group_by: tuple[str, ...] = ()
+    answer: Cadence = Cadence("change")
+    contract: Contract = field(default_factory=Contract)
+    history: bool = True
+
+    def bind(self, stream: Stream, windows: dict[str, Window]) -> None:
+        """Check the query against its stream; raise what a user can act on."""
+        self.select.bind(stream.schema)
+        if self.contract.tolerance != "exact":
+            raise ContractUnsatisfiable(
+                "only exact contracts can be held by this plan",
+                f"query {self.name!r} asks for {self.contract}",
+                "ask for Contract.exact(); on_change(e) already spares answers that moved less",
+            )
+        if self.answer.kind == "every" and self.answer.period % stream.tick:
+            raise BindError(
+                f"cadence {self.answer} is not a whole number of ticks",
+                f"the tick of stream {stream.name!r} is {duration_text(stream.tick)}",
+                f"use a multiple of {duration_text(stream.tick)}",
+            )
+        if self.window is None:
+            self._bind_latest(stream)
+        else:
+            self._bind_window(stream, self.resolve(windows))
+
+    def _bind_latest(self, stream: Stream) -> None:
+        if self.where is not None or self.group_by or self.answer.kind == "close":
+            raise BindError(
+                f"query {self.name!r} has a filter, grouping or 'on close' but no window",
+                "latest values are chosen by series, not by rows",
+                "add window=Range('1 minute'), or leave where, group_by and on_close out",
+            )
+        if not stream.key:
+            raise BindError(
+                f"stream {stream.name!r} has no key, so it has no series",
+                f"query {self.name!r} asks for latest values",
+                "declare key='...' on the stream, or add a window to the query",
+            )
+        if self.select.weight is not None:
+            raise BindError(
+                "a weight column needs a window",
+                f"query {self.name!r} asks {self.select} of latest values",
+                "give weights=(...) with series=(...), or add a window",
+            )
+        if self.weights is not None:
+            n_series = len(self.series or ())
+            if len(self.weights) != n_series or self.select.name not in ("sum", "avg"):
+                raise BindError(
+                    "weights must match the series of a sum or an avg",
+                    f"{len(self.weights)} weights, {n_series} series, {self.select}",
+                    "give one weight per series",
+                )
+        if self.series is not None and not self.series:
+            raise BindError(
+                f"query {self.name!r} names no series", "series=() is empty", "name at least one"
+            )
+
+    def _bind_window(self, stream: Stream, window: Window) -> None:
+        window.bind(stream.tick)
+        if self.series is not None or self.weights is not None:
+            raise BindError(
+                f"query {self.name!r} has both a window and a list of series",
+                f"window {window}",
+                f"filter by where=col({stream.key[0] if stream.key else 'key'!r}).isin(...)",
+            )
+        for column in (*self.group_by, *window.by):
+            stream.schema.type(column)
+        if self.where is not None:
+            self.where.bind(stream.schema)
+        if stream.late.policy == "revise" and window.kind in ("rows", "partition"):
+            raise UnsupportedWindow(
+                f"{window} cannot be revised",
+                f"stream {stream.name!r} revises late rows; row windows forget the order",
+                "use Range(...), or declare late=Late.allow(...) on the stream",
+            )
+
+    def resolve(self, windows: dict[str, Window]) -> Window:
+        """The window as a value, looked up by name where it is shared."""
+        if isinstance(self.window, Window):
+            return self.window
+        assert self.window is not None
+        if self.window not in windows:
+            raise BindError(
+                f"unknown window {self.window!r}",
+                f"windows are {', '.join(sorted(windows)) or 'none'}",
+                f"create it first: gauge.create_window({self.window!r}, Range('1 minute'))",
+            )
+        return windows[self.window]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form; what is at its default is left out, so that thousands stay small."""
+        out: dict[str, Any] = {"name": self.name, "stream": self.stream}
+        out["select"] = {k: v for k, v in self.select.as_dict().items() if v is not None}
+        out["answer"] = [self.answer.kind, self.answer.period, self.answer.by]
+        if self.series is not None:
+            out["series"] = list(self.series)
+        if self.weights is not None:
+            out["weights"] = list(self.weights)
+        if self.window is not None:
+            named = isinstance(self.window, str)
+            out["window"] = self.window if named else self.window.as_dict()  # type: ignore[union-attr]
+        if self.where is not None:
+            out["where"] = self.where.as_dict()
+        if self.group_by:
+            out["group_by"] = list(self.group_by)
+        if self.contract != Contract():
+            out["contract"] = self.contract.as_dict()
+        if not self.history:
+            out["history"] = False
+        return out
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Query:
+        """Read the JSON form."""
+        window = data.get("window")
+        kind, period, by = data.get("answer", ["change", 0, 0.0])
+        series, weights = data.get("series"), data.get("weights")
+        return cls(
+            name=data["name"],
+            stream=data["stream"],
+            select=Aggregate(**data["select"]),
+            series=None if series is None else tuple(series),
+            weights=None if weights is None else tuple(weights),
+            window=Window.from_dict(window) if isinstance(window, dict) else window,
+            where=Predicate.from_dict(data["where"]) if "where" in data else None,
+            group_by=tuple(data.get("group_by", ())),
+            answer=Cadence(kind, period, by),
+            contract=Contract(**data.get("contract", {})),
+            history=data.get("history", True),
+        )
+
+    def __str__(self) -> str:
+        if self.window is None:
+            members = "all" if self.series is None else f"{len(self.series)}"
+            weighted = " weighted" if self.weights else ""
+            source = f"of {members}{weighted} series of {self.stream}"
+        else:
+            source = f"from {self.stream} [{self.window}]"
+            source += f" where {self.where}" if self.where else ""
+            source += f" group by {', '.join(self.group_by)}" if self.group_by else ""
+        start = "" if self.history else ", from now"
+        return f"{self.select} {source}, {self.answer}, {self.contract}{start}"

@@ -1,0 +1,239 @@
+"""Registry: streams, windows and standing queries as durable, versioned data.
+
+The registry is a fold over control records. The same records in the same order give the same
+registry everywhere, so it is never shipped, only replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from streamgauge.kernel.errors import BindError, QueryNotFound, StreamgaugeError
+from streamgauge.plan.query import Query
+from streamgauge.streams.stream import Stream
+from streamgauge.windows.window import Window
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A registered query: its number, version, status, and the epochs of its change and birth.
+
+    `born` is when this version came to be; pausing and resuming leave it alone.
+    """
+
+    id: int
+    query: Query
+    version: int = 1
+    status: str = "running"
+    epoch: int = 0
+    born: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "id": self.id,
+            "query": self.query.as_dict(),
+            "version": self.version,
+            "status": self.status,
+            "epoch": self.epoch,
+            "born": self.born,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Standing:
+        """Read the JSON form."""
+        return cls(**{**data, "query": Query.from_dict(data["query"])})
+
+
+@dataclass(slots=True)
+class Registry:
+    """All that is declared, as of an epoch.
+
+    Examples
+    --------
+    >>> from streamgauge.operators.aggregate import avg
+    >>> from streamgauge.streams.schema import Schema
+    >>> plant = Stream("plant", Schema.of(s="string", ts="time", v="float"), "ts", ("s",), ())
+    >>> registry = Registry()
+    >>> registry.apply([{"do": "stream", "stream": plant.as_dict()}], epoch=1)
+    []
+    >>> ask = Query("heat", "plant", avg("v")).as_dict()
+    >>> registry.apply([{"do": "register", "queries": [ask]}], epoch=2)
+    []
+    >>> registry.apply([{"do": "register", "queries": [ask]}], epoch=3)[0].what
+    "query 'heat' exists already"
+    """
+
+    epoch: int = 0
+    changed: int = 0
+    next_id: int = 0
+    streams: dict[str, Stream] = field(default_factory=dict)
+    windows: dict[str, Window] = field(default_factory=dict)
+    queries: dict[str, Standing] = field(default_factory=dict)
+
+    def apply(self, records: Iterable[Record], *, epoch: int) -> list[StreamgaugeError]:
+        """Fold the records of one epoch; a record that does not fit is refused, the rest holds."""
+        refused: list[StreamgaugeError] = []
+        for record in records:
+            self.changed = epoch
+            for change in _single(record):
+                try:
+                    self._apply_one(change, epoch)
+                except StreamgaugeError as error:
+                    refused.append(error)
+        self.epoch = epoch
+        return refused
+
+    def _apply_one(self, change: Record, epoch: int) -> None:
+        do = change["do"]
+        if do == "stream":
+            self._add_stream(Stream.from_dict(change["stream"]))
+        elif do == "drop stream":
+            self._drop_stream(change["name"])
+        elif do == "window":
+            self._put_window(change["name"], Window.from_dict(change["window"]), epoch)
+        elif do == "drop window":
+            self._drop_window(change["name"])
+        elif do == "register":
+            self._register(Query.from_dict(change["query"]), epoch)
+        elif do == "alter":
+            self._alter(Query.from_dict(change["query"]), epoch)
+        elif do in ("pause", "resume"):
+            status = "paused" if do == "pause" else "running"
+            old = self.query(change["name"])
+            self.queries[old.query.name] = replace(old, status=status, epoch=epoch)
+        elif do == "drop":
+            del self.queries[self.query(change["name"]).query.name]
+        elif do != "advance":
+            raise BindError(
+                f"unknown change {do!r}", "written by a newer release", "upgrade this process"
+            )
+
+    def query(self, name: str) -> Standing:
+        """A query by name, or QueryNotFound with the nearest names."""
+        if name in self.queries:
+            return self.queries[name]
+        raise _missing("query", name, self.queries)
+
+    def stream(self, name: str) -> Stream:
+        """A stream by name, or QueryNotFound."""
+        if name in self.streams:
+            return self.streams[name]
+        raise _missing("stream", name, self.streams)
+
+    def window_of(self, query: Query) -> Window | None:
+        """The window of a query as a value, or None for latest values."""
+        return None if query.window is None else query.resolve(self.windows)
+
+    def _add_stream(self, stream: Stream) -> None:
+        old = self.streams.get(stream.name)
+        if old is not None and old != stream:
+            raise BindError(
+                f"stream {stream.name!r} exists already with another declaration",
+                f"it reads {dict(old.source)}",
+                "drop it first, or choose another name",
+            )
+        self.streams[stream.name] = stream
+
+    def _drop_stream(self, name: str) -> None:
+        self.stream(name)
+        users = [q.query.name for q in self.queries.values() if q.query.stream == name]
+        if users:
+            raise BindError(
+                f"stream {name!r} is in use",
+                f"{len(users)} queries read it, {users[0]!r} first",
+                "drop the queries first",
+            )
+        del self.streams[name]
+
+    def _put_window(self, name: str, window: Window, epoch: int) -> None:
+        old = self.windows.get(name)
+        self.windows[name] = window
+        users = [q for q in self.queries.values() if q.query.window == name]
+        try:
+            for user in users:
+                user.query.bind(self.stream(user.query.stream), self.windows)
+        except StreamgaugeError:
+            if old is not None:
+                self.windows[name] = old
+            raise
+        for user in users:
+            self.queries[user.query.name] = replace(
+                user, version=user.version + 1, epoch=epoch, born=epoch
+            )
+
+    def _drop_window(self, name: str) -> None:
+        if name not in self.windows:
+            raise _missing("window", name, self.windows)
+        users = [q.query.name for q in self.queries.values() if q.query.window == name]
+        if users:
+            raise BindError(
+                f"window {name!r} is in use",
+                f"{len(users)} queries read it, {users[0]!r} first",
+                "drop or alter the queries first",
+            )
+        del self.windows[name]
+
+    def _register(self, query: Query, epoch: int) -> None:
+        if query.name in self.queries:
+            raise BindError(
+                f"query {query.name!r} exists already",
+                f"it asks {self.queries[query.name].query}",
+                "choose another name, or alter it",
+            )
+        query.bind(self.stream(query.stream), self.windows)
+        self.queries[query.name] = Standing(self.next_id, query, epoch=epoch, born=epoch)
+        self.next_id += 1
+
+    def _alter(self, query: Query, epoch: int) -> None:
+        old = self.query(query.name)
+        query.bind(self.stream(query.stream), self.windows)
+        self.queries[query.name] = replace(
+            old, query=query, version=old.version + 1, epoch=epoch, born=epoch
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON snapshot."""
+        return {
+            "epoch": self.epoch,
+            "changed": self.changed,
+            "next_id": self.next_id,
+            "streams": [stream.as_dict() for stream in self.streams.values()],
+            "windows": {name: window.as_dict() for name, window in self.windows.items()},
+            "queries": [standing.as_dict() for standing in self.queries.values()],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Registry:
+        """Read a snapshot."""
+        streams = [Stream.from_dict(item) for item in data["streams"]]
+        queries = [Standing.from_dict(item) for item in data["queries"]]
+        return cls(
+            data["epoch"],
+            data["changed"],
+            data["next_id"],
+            {stream.name: stream for stream in streams},
+            {name: Window.from_dict(item) for name, item in data["windows"].items()},
+            {standing.query.name: standing for standing in queries},
+        )
+
+
+def _single(record: Record) -> list[Record]:
+    """Split a bulk record into single changes."""
+    if record["do"] in ("register", "alter"):
+        return [{"do": record["do"], "query": query} for query in record["queries"]]
+    if record["do"] in ("pause", "resume", "drop"):
+        return [{"do": record["do"], "name": name} for name in record["names"]]
+    return [record]
+
+
+def _missing(kind: str, name: str, known: Iterable[str]) -> QueryNotFound:
+    names = sorted(known)
+    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return QueryNotFound(
+        f"no {kind} named {name!r}", f"there are {listed or 'none'}", "check the spelling"
+    )

@@ -1,0 +1,140 @@
+"""Sharing: thousands of queries folded into few pieces of work.
+
+Queries over latest values of one column share a *portfolio*; queries over windows share a *table*
+when they agree in filter, grouping, columns and pane width, whatever their lengths and aggregates.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from streamgauge.kernel.hashing import stable_hash
+from streamgauge.operators.predicate import Predicate
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.streams.stream import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class PortfolioKey:
+    """What queries over latest values must agree in to share a pass."""
+
+    x: str | None
+    y: str | None
+
+    def text(self) -> str:
+        """Name of the state of this piece."""
+        return json.dumps(["latest", self.x, self.y])
+
+
+@dataclass(frozen=True, slots=True)
+class TableKey:
+    """What queries over windows must agree in to share panes or rings."""
+
+    kind: str
+    width: int
+    start: int
+    rows: int
+    by: tuple[str, ...]
+    where: str
+    group_by: tuple[str, ...]
+    x: str | None
+    y: str | None
+    weight: str | None
+    born: int
+
+    def text(self) -> str:
+        """Name of the state of this piece."""
+        return json.dumps(
+            [
+                self.kind, self.width, self.start, self.rows, self.by, self.where, self.group_by,
+                self.x, self.y, self.weight, self.born,
+            ]  # fmt: skip
+        )
+
+    def predicate(self) -> Predicate | None:
+        """The filter as a value."""
+        return Predicate.from_dict(json.loads(self.where)) if self.where else None
+
+    def owner(self, shards: int) -> int:
+        """The shard of an ungrouped table."""
+        return stable_hash(self.text()) % shards
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlan:
+    """The pieces of work of one stream, each with its queries in order of their numbers."""
+
+    stream: Stream
+    portfolios: dict[PortfolioKey, list[Standing]]
+    tables: dict[TableKey, list[Standing]]
+
+    def numbers(self) -> tuple[str, ...]:
+        """Columns read as numbers."""
+        used = dict.fromkeys(c for key in self.portfolios for c in (key.x, key.y) if c)
+        for key in self.tables:
+            used.update(dict.fromkeys(c for c in (key.x, key.y, key.weight) if c))
+            used.update(dict.fromkeys(c for c in _filtered(key) if not self._word(c)))
+        return tuple(used)
+
+    def words(self) -> tuple[str, ...]:
+        """Columns read as names: keys, groups, text in filters."""
+        used = dict.fromkeys(self.stream.key if self.portfolios else ())
+        for key in self.tables:
+            used.update(dict.fromkeys((*key.group_by, *key.by)))
+            used.update(dict.fromkeys(c for c in _filtered(key) if self._word(c)))
+        return tuple(used)
+
+    def _word(self, column: str) -> bool:
+        return self.stream.schema.type(column) in ("string", "bool")
+
+
+def share(registry: Registry, stream: Stream) -> StreamPlan:
+    """Fold the running queries of a stream into shared pieces."""
+    plan = StreamPlan(stream, {}, {})
+    for standing in registry.queries.values():
+        if standing.query.stream != stream.name:
+            continue
+        key = piece_of(registry, standing)
+        if isinstance(key, PortfolioKey):
+            plan.portfolios.setdefault(key, []).append(standing)
+        else:
+            plan.tables.setdefault(key, []).append(standing)
+    return plan
+
+
+def piece_of(registry: Registry, standing: Standing) -> PortfolioKey | TableKey:
+    """The shared piece of work a query belongs to."""
+    query = standing.query
+    window = registry.window_of(query)
+    select = query.select
+    if window is None:
+        return PortfolioKey(select.x, select.y)
+    stream = registry.stream(query.stream)
+    paned = window.kind in ("now", "range", "landmark")
+    period = query.answer.period or None
+    return TableKey(
+        kind="landmark" if window.kind == "landmark" else "panes" if paned else "ring",
+        width=window.pane_width(stream.tick, period) if paned else 0,
+        start=window.start,
+        rows=window.rows,
+        by=window.by,
+        where=json.dumps(query.where.as_dict(), sort_keys=True) if query.where else "",
+        group_by=query.group_by,
+        x=select.x,
+        y=select.y,
+        weight=select.weight,
+        # A query FROM NOW must not see panes begun before it; those born together share.
+        born=0 if query.history or not paned else standing.born,
+    )
+
+
+def running(queries: Iterable[Standing]) -> list[Standing]:
+    """Those that are checked now."""
+    return [standing for standing in queries if standing.status == "running"]
+
+
+def _filtered(key: TableKey) -> tuple[str, ...]:
+    predicate = key.predicate()
+    return predicate.columns() if predicate else ()

@@ -1,0 +1,1 @@
+"""Answers kept and delivered: blocks, change log, latest table, subscriptions, sinks."""

@@ -1,0 +1,1 @@
+"""What a stream is: schema, event time, keys, late policy."""

@@ -1,0 +1,1 @@
+"""Test kit: what tests of this package, and of yours, have in common."""

@@ -1,0 +1,1 @@
+"""Which part of the stream is alive: window values, panes and rings."""
