@@ -6,14 +6,22 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 MARKS = ("spark", "cluster", "chaos", "nightly")
 TESTS = Path(__file__).parent
 
-# A deadline or a speed check would fail on a busy machine, not on a mistake.
+# A deadline or a speed check would fail on a busy machine, not on a mistake. Making a failing
+# example smaller can take minutes; `HYPOTHESIS_PROFILE=shrink` does it for the one that failed.
 settings.register_profile(
-    "ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "ci",
+    deadline=None,
+    derandomize=True,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "shrink", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile(
     "nightly",

@@ -64,14 +64,14 @@ def _check(content: bytes, format: str, n_rows: int) -> Parsed:
 
 
 @given(lines=_files(CSV))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_csv(lines: list[bytes]) -> None:
     n_rows = sum(1 for line in lines if line)
     _check(b"\n".join([HEADER, *lines]), "csv", n_rows)
 
 
 @given(lines=_files(JSON))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_json_lines(lines: list[bytes]) -> None:
     # A mark of UTF-8 at the very front is dropped, so the file opens with a line that is not one.
     n_rows = 1 + sum(1 for line in lines if line.strip(b" \t"))
@@ -80,7 +80,7 @@ def test_json_lines(lines: list[bytes]) -> None:
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_line_fares_the_same_in_any_company(format: str, data: st.DataObject) -> None:
     front, samples = ([HEADER], CSV) if format == "csv" else ([], JSON)
     lines = [line for line in data.draw(_files(samples)) if line.strip(b" \t\xef\xbb\xbf")]

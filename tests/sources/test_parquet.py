@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -61,6 +62,12 @@ def test_an_int_column_as_event_time(tmp_path: Path) -> None:
     assert instants(parsed_from(tmp_path, table(ts=[0, 1]), scaled)) == [0, 1_000_000]
 
 
+@pytest.mark.parametrize("text", [pa.large_string(), pa.string_view(), pa.binary(), pa.string()])
+def test_text_of_every_kind(tmp_path: Path, text: pa.DataType) -> None:
+    parsed = parsed_from(tmp_path, table(series=pa.array(["a", "b"], text)))
+    assert values(parsed, "series") == ["a", "b"]
+
+
 def test_columns_that_can_be_cast(tmp_path: Path) -> None:
     content = table(
         series=pa.array(["a", "b"]).dictionary_encode(),
@@ -106,6 +113,20 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         assert "not a readable parquet file" in reasons(parsed, tmp_path)[""]
 
 
+def test_flipped_bytes_never_raise(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    series = pa.array(["a", "b"] * 40).dictionary_encode()
+    content = pa.concat_tables([table()] * 40).set_column(0, "series", series)
+    pq.write_table(content, tmp_path / "whole", compression="none")
+    whole = (tmp_path / "whole").read_bytes()
+    for place in random.integers(len(whole), size=150).tolist():
+        flipped = bytearray(whole)
+        flipped[place] ^= int(random.integers(1, 256))
+        parsed = parse(tmp_path, bytes(flipped), DECLARED)
+        parsed.table.validate(full=True)
+        assert parsed.table.num_rows + parsed.rejects.num_rows > 0
+
+
 def test_a_file_out_of_reach_is_an_error(tmp_path: Path) -> None:
     for format in ("parquet", "csv", "jsonl"):
         with pytest.raises(SourceFailure, match="cannot read"):
@@ -142,6 +163,14 @@ def test_values_that_do_not_fit_are_single_rows(tmp_path: Path) -> None:
     parsed = parsed_from(tmp_path, table(n=[1.0, 2.5]))
     assert values(parsed, "n") == [1]
     assert reasons(parsed, tmp_path) == {":2": "column 'n': 2.5 is not an int"}
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_text_that_is_not_utf8(tmp_path: Path, coded: bool) -> None:
+    names = pa.array([b"a", b"\xff"], pa.binary()).view(pa.string())
+    parsed = parsed_from(tmp_path, table(series=names.dictionary_encode() if coded else names))
+    assert values(parsed, "series") == ["a"]
+    assert reasons(parsed, tmp_path) == {":2": "column 'series': '\ufffd' is not a string"}
 
 
 def test_any_time_is_taken_when_no_future_is_declared(tmp_path: Path) -> None:

@@ -111,7 +111,8 @@ class PortfolioPiece:
 
     def _compile(self, bench: Bench, queries: Sequence[Standing]) -> None:
         number = bench.series.names.index
-        everyone = range(len(bench.series.names))
+        # By name: the numbers differ between shards, the order of summing must not.
+        everyone = [number[name] for name in sorted(number)]
         members = [
             [number[name] for name in s.query.series] if s.query.series is not None else everyone
             for s in queries
@@ -164,7 +165,8 @@ class PortfolioPiece:
             _column(rows, self.key.y, np.nan), rows.ts, rows.late,
             bench.stream.late.policy == "revise",
             span.tick, span.last, span.awake_until, span.rest, bench.stream.tick, gap,
-            self.x.value, self.x.ts, self.x.missed, self.y.value, self.y.ts, self.y.missed,
+            self.x.value, self.x.ts, self.x.missed, self.x.missed_ts,
+            self.y.value, self.y.ts, self.y.missed, self.y.missed_ts,
             c.query, c.pointer, c.member, c.weight, c.weighted, c.listed, c.op, c.cadence,
             c.every, c.by, c.since, memory, span.epoch, empty_answers(), 0,
         )  # fmt: skip
@@ -284,6 +286,9 @@ class PanePiece:
         """Fold rows into panes and answer what is due."""
         assert self.compiled is not None, "advance before seat"
         _, group = self.work.group_rows(bench, rows)
+        if self.key.born:
+            # Late rows from before a query FROM NOW must not widen its bar.
+            group = np.where(rows.ts > bench.births[self.key.born], group, np.int32(-1))
         memory = self.work.borrow()
         out = self._walk(bench, rows, group, span, self.compiled, self.begun, memory)
         self.work.give_back(memory)

@@ -101,7 +101,7 @@ class StreamRun:
                 grown.append((piece, held))
             pieces[key.text()] = piece
         state.pieces = pieces
-        if started and (fresh or grown):
+        if state.first != UNSTARTED and (fresh or grown):
             self._fill(bench, fresh, grown, epoch)
 
     def _mine(self) -> list[tuple[PortfolioKey | TableKey, list[Standing]]]:
@@ -158,15 +158,16 @@ class StreamRun:
     ) -> None:
         """Give new pieces, and longer rings, what the kept history holds."""
         first = (self.state.first - 1) * self.stream.tick
-        floor = max(first, self.closed_instant - self.stream.keep)
-        rows, floor = self._past(epoch, floor)
+        rows, floor = self._past(epoch, self.closed_instant - self.stream.keep)
+        floor = max(first, floor)
         span = Span(self.state.first - 1, self.state.closed, self.state.awake_until, 0, epoch)
         bench.sid = self._series(rows)
         for piece in fresh:
             if not isinstance(piece, PanePiece):
                 piece.fill(bench, rows, span)
             elif piece.key.born:
-                piece.vouched = self.closed_instant
+                landmark = piece.key.kind == "landmark"
+                piece.vouched = NO_LIMIT if landmark else self.closed_instant
             else:
                 piece.fill(bench, rows, span)
                 whole = piece.key.kind == "landmark" and floor <= max(first, piece.key.start)
@@ -224,6 +225,7 @@ class StreamRun:
         rows = join(ready, none).in_order()
         if state.first == UNSTARTED:
             if len(rows) == 0:
+                state.closed = closed
                 return []
             state.first = int(rows.tick[0])
             state.closed = state.first - 1

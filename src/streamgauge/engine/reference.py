@@ -16,9 +16,8 @@ from streamgauge.contracts.answer import Answer
 from streamgauge.engine.reference_windows import (
     DROPPED,
     FOLDED,
-    LOST,
     ON_TIME,
-    TIMED,
+    REVISED,
     Group,
     Landed,
     Reading,
@@ -75,7 +74,9 @@ class History:
         if self.peak is not None and row.ts < self.peak - late.allowed:
             effective, fate = self.peak - late.allowed, DROPPED
             if late.policy == "revise":
-                fate = FOLDED if self.peak - row.ts <= late.reach else LOST
+                if self.peak - row.ts > late.reach:
+                    return
+                fate = FOLDED
         values = {name: _value(cell) for name, cell in row.values.items()}
         values[self.stream.time] = row.ts
         self.rows.append(Landed(row.ts, values, len(self.rows), _ceiling(effective, tick), fate))
@@ -103,9 +104,8 @@ class Memory:
     """What one version of a query has answered, and where its own time begins."""
 
     cut: Instant | None
+    begun: int | None
     last: dict[Group, Answer] = field(default_factory=dict)
-    emptied: set[Group] = field(default_factory=set)
-    given: dict[tuple[Instant, Group], Answer] = field(default_factory=dict)
 
 
 @dataclass
@@ -151,7 +151,7 @@ class _World:
             query, last = standing.query, closed[standing.query.stream]
             tick = self.registry.streams[query.stream].tick
             cut = None if query.history or last is None else last * tick
-            self.memories.setdefault((standing.id, standing.version), Memory(cut))
+            self.memories.setdefault((standing.id, standing.version), Memory(cut, last))
 
     def _check(self, history: History, tick: int, epoch: int) -> Iterator[tuple[Any, Answer]]:
         """Answers of one check, then the revisions it brings."""
@@ -167,10 +167,9 @@ class _World:
             answers: list[Answer] = []
             if due(query, window, history.stream, tick, with_rows=bool(here)):
                 answers += _answers(standing, window, history, tick, memory)
-            if revising and query.answer.kind != "change" and window and window.kind in TIMED:
+            if revising and query.answer.kind != "change" and window and window.kind in REVISED:
                 answers += _revisions(standing, window, history, tick, memory)
             for answer in answers:
-                memory.given[answer.as_of, answer.group] = answer
                 yield _order(instant, answer, standing), replace(answer, epoch=epoch)
 
 
@@ -207,14 +206,12 @@ def due(query: Query, window: Window | None, stream: Stream, tick: int, *, with_
     return with_rows or (window is not None and window.kind == "now")
 
 
-def changed(reading: Reading, last: Answer | None, by: float) -> bool:
+def changed(reading: Reading, last: Answer | None, by: float, *, windowed: bool) -> bool:
     """Whether an on-change query owes an answer, given the last one of the group."""
-    if last is None or (reading.value is None) != (last.value is None):
+    if last is None or last.value is None or reading.value is None:
+        return reading.value is not None or (last is not None and last.value is not None)
+    if reading.coverage != last.coverage and (not windowed or reading.coverage == 1.0):
         return True
-    if reading.coverage != last.coverage or reading.basis != last.basis:
-        return True
-    if reading.value is None or last.value is None:
-        return False
     # The bar moves with the value; what counts is how far it reaches to either side.
     return (
         abs(reading.value - last.value) > by
@@ -236,29 +233,29 @@ def _answers(
         if not on_change:
             yield _answer(standing, group, reading, view.instant)
             continue
-        if reading.empty:
-            owed = group not in memory.emptied
-        else:
-            owed = changed(reading, memory.last.get(group), query.answer.by)
-        if owed:
-            (memory.emptied.add if reading.empty else memory.emptied.discard)(group)
+        last = memory.last.get(group)
+        if changed(reading, last, query.answer.by, windowed=window is not None):
             memory.last[group] = _answer(standing, group, reading, view.instant)
             yield memory.last[group]
 
 
 def _revisions(
     standing: Standing, window: Window, history: History, tick: int, memory: Memory
-) -> list[Answer]:
-    """Earlier answers within reach whose value the rows now in effect have changed."""
-    stream, revised = history.stream, []
-    for (as_of, group), old in memory.given.items():
-        if 0 < tick * stream.tick - as_of <= stream.late.reach:
-            view = View(stream, history.rows, as_of // stream.tick, tick, memory.cut)
-            reading = read_window(standing.query, window, view)[group]
-            if reading.value != old.value:
-                new = _answer(standing, group, reading, as_of)
-                revised.append(replace(new, revision=old.revision + 1))
-    return revised
+) -> Iterator[Answer]:
+    """Earlier checks within reach, since registration, whose value these late rows changed."""
+    stream, query = history.stream, standing.query
+    for at in range(tick - stream.late.reach // stream.tick, tick):
+        if memory.begun is not None and at <= memory.begun:
+            continue
+        if not due(query, window, stream, at, with_rows=False):
+            continue
+        old = read_window(query, window, View(stream, history.rows, at, tick - 1, memory.cut))
+        new = read_window(query, window, View(stream, history.rows, at, tick, memory.cut))
+        for group, reading in new.items():
+            before = old[group].value if group in old else None
+            if before is not None and reading.value not in (None, before):
+                answer = _answer(standing, group, reading, at * stream.tick)
+                yield replace(answer, revision=tick - at)
 
 
 def _answer(standing: Standing, group: Group, reading: Reading, as_of: Instant) -> Answer:

@@ -23,9 +23,9 @@ from streamgauge.windows.window import Window
 ON_TIME = "on time"
 FOLDED = "folded"  # late, within the reach of `revise`
 DROPPED = "dropped"  # late under `drop` or `allow`: left out, charged to the bar
-LOST = "lost"  # late beyond the reach of `revise`: left out
 USED = (ON_TIME, FOLDED)
 TIMED = ("now", "range", "landmark")
+REVISED = ("now", "range")
 
 Group: TypeAlias = tuple[Any, ...]
 Sample: TypeAlias = tuple[float, float, float]
@@ -55,7 +55,7 @@ class Landed:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a check finds for one group; `empty` when the group is only remembered."""
+    """What a check finds for one group."""
 
     value: float | None
     low: float
@@ -63,7 +63,6 @@ class Reading:
     coverage: float
     basis: str = "exact"
     charges: tuple[Charge, ...] = ()
-    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +165,12 @@ def read_window(
         rows = present.get(group, [])
         samples = _samples(query.select, rows)
         late_samples = _samples(query.select, late.get(group, []))
-        empty = not rows if query.select.name == "count" else not samples
-        if empty and group not in known:
+        if not samples and group not in known:
             continue
         readings[group] = _reading(
             aggregate(query.select, samples),
             aggregate(query.select, samples + late_samples),
             covered,
-            empty=empty,
         )
     return readings
 
@@ -323,7 +320,6 @@ def _reading(
     covered: float,
     *,
     silent: bool = False,
-    empty: bool = False,
 ) -> Reading:
     """A value with its bar: from the value without late rows to the value with them."""
     low = high = math.nan if value is None else value
@@ -332,7 +328,8 @@ def _reading(
         low, high = min(value, late_value), max(value, late_value)
         charges = (Charge("late rows", high - low),)
     if silent:
-        low, high = -math.inf, math.inf
-        charges = (Charge("interruption", math.inf), *charges)
+        if value is not None:
+            low, high = -math.inf, math.inf
+        charges = (Charge("interruption", math.inf),)
     basis = "interrupted" if silent else "exact"
-    return Reading(value, low, high, covered, basis, charges, empty)
+    return Reading(value, low, high, covered, basis, charges)

@@ -154,9 +154,11 @@ def read_columns(
 
 
 def as_numbers(column: pa.ChunkedArray) -> Floats:
-    """A column as floats; instants become microseconds."""
+    """A column as floats; instants become microseconds, text becomes 1 where there is some."""
     if pt.is_timestamp(column.type):
         return as_instants(column).astype(np.float64)
+    if pt.is_string(column.type) or pt.is_dictionary(column.type):
+        return np.where(column.is_valid().to_numpy(), 1.0, np.nan)
     return as_floats(column)
 
 

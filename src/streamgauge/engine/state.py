@@ -24,7 +24,7 @@ from streamgauge.windows.rings import Rings
 
 KIND = "shard"
 VERSION = 1
-_LATEST = ("value", "ts", "missed")
+_LATEST = ("value", "ts", "missed", "missed_ts")
 _RINGS = ("x", "y", "w", "ts", "group", "count")
 _ROWS = ("eff", "tick", "ts", "page", "segment", "row")
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from streamgauge.kernel.jit import compiled
 
 FIELDS = 8
 Floats = npt.NDArray[np.float64]
@@ -20,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 COUNT, SUM, AVG, MIN, MAX, VAR, STDDEV, COVAR, CORR = range(9)
 
 
-@njit(cache=True, inline="always")
+@compiled
 def clear(acc: Floats) -> None:
     """Empty an accumulator."""
     acc[:] = 0.0
@@ -28,7 +29,7 @@ def clear(acc: Floats) -> None:
     acc[7] = -np.inf
 
 
-@njit(cache=True)
+@compiled
 def add_to_sum(acc: Floats, x: float) -> None:
     """Add to the running sum, keeping what rounding would lose."""
     old = acc[2]
@@ -40,7 +41,7 @@ def add_to_sum(acc: Floats, x: float) -> None:
     acc[2] = new
 
 
-@njit(cache=True)
+@compiled
 def add_single(acc: Floats, x: float, weight: float) -> None:
     """Take one weighted number in."""
     acc[0] += 1.0
@@ -54,7 +55,7 @@ def add_single(acc: Floats, x: float, weight: float) -> None:
     acc[7] = max(acc[7], x)
 
 
-@njit(cache=True)
+@compiled
 def add_pair(acc: Floats, x: float, y: float) -> None:
     """Take one pair of numbers in."""
     acc[0] += 1.0
@@ -68,7 +69,7 @@ def add_pair(acc: Floats, x: float, y: float) -> None:
     acc[5] += delta_x * (y - acc[3])
 
 
-@njit(cache=True)
+@compiled
 def merge_single(into: Floats, other: Floats, moments: bool) -> None:
     """Merge an accumulator of single numbers into another; moments only when asked for."""
     if other[0] == 0.0:
@@ -87,7 +88,7 @@ def merge_single(into: Floats, other: Floats, moments: bool) -> None:
     into[7] = max(into[7], other[7])
 
 
-@njit(cache=True)
+@compiled
 def merge_pair(into: Floats, other: Floats) -> None:
     """Merge an accumulator of pairs into another."""
     if other[0] == 0.0:
@@ -104,7 +105,7 @@ def merge_pair(into: Floats, other: Floats) -> None:
     into[0] = n
 
 
-@njit(cache=True)
+@compiled
 def finish(acc: Floats, op: int) -> float:
     """Answer an aggregate; NaN where it is undefined."""
     n = acc[0]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from streamgauge.kernel.jit import compiled
 
 QUERY, GROUP, TICK, VALUE, LOW, HIGH, COVERAGE, SILENT, REVISION = range(9)
 WIDTH = 9
@@ -16,9 +17,8 @@ EVERY, CLOSE, CHANGE = 0, 1, 2
 CADENCES = {"every": EVERY, "close": CLOSE, "change": CHANGE}
 
 # Columns of the memory of what was answered last, per query and group.
-GIVEN, LAST, LAST_COVERAGE, LAST_WIDTH, LAST_TICK, LAST_LOW, LAST_HIGH, LAST_SILENT = range(8)
-LAST_EPOCH = 8
-MEMORY = 9
+GIVEN, LAST, LAST_COVERAGE, LAST_TICK, LAST_LOW, LAST_HIGH, LAST_SILENT, LAST_EPOCH = range(8)
+MEMORY = 8
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,7 +28,7 @@ def empty_answers(capacity: int = 1024) -> Floats:
     return np.empty((capacity, WIDTH))
 
 
-@njit(cache=True)
+@compiled
 def grown(out: Floats, n: int) -> Floats:
     """The same matrix, or a larger copy when it is full."""
     if n < out.shape[0]:
@@ -38,32 +38,41 @@ def grown(out: Floats, n: int) -> Floats:
     return larger
 
 
-@njit(cache=True)
-def bar_width(value: float, low: float, high: float) -> float:
-    """Width of a bar; 0 when there is no value."""
-    return 0.0 if np.isnan(value) else high - low
-
-
-@njit(cache=True)
-def changed(memory: Floats, value: float, by: float, coverage: float, width: float) -> bool:
-    """Whether an on-change query owes an answer, given its memory."""
-    if memory[GIVEN] == 0.0:
-        return not np.isnan(value)
-    last = memory[LAST]
-    if np.isnan(value) != np.isnan(last):
+@compiled
+def _differ(one: float, other: float) -> bool:
+    """Whether two widths differ by more than the noise of their rounding."""
+    if one == other:
+        return False
+    if np.isinf(one) or np.isinf(other):
         return True
-    if not np.isnan(value) and abs(value - last) > by:
+    return abs(one - other) > 1e-9 * max(1.0, abs(one), abs(other))
+
+
+@compiled
+def changed(
+    memory: Floats, value: float, low: float, high: float, by: float, coverage: float
+) -> bool:
+    """Whether an on-change query owes an answer, given its memory.
+
+    Owed: a first value, a value that came or went, a move by more than `by`, another coverage, or
+    a bar that reaches further or less far to a side.
+    """
+    last = memory[LAST] if memory[GIVEN] != 0.0 else np.nan
+    if np.isnan(value) or np.isnan(last):
+        return np.isnan(value) != np.isnan(last)
+    if abs(value - last) > by or coverage != memory[LAST_COVERAGE]:
         return True
-    return coverage != memory[LAST_COVERAGE] or width != memory[LAST_WIDTH]
+    return _differ(value - low, last - memory[LAST_LOW]) or _differ(
+        high - value, memory[LAST_HIGH] - last
+    )
 
 
-@njit(cache=True)
+@compiled
 def give(memory, out, n_out, query, group, tick, value, low, high, coverage, silent, epoch):  # type: ignore[no-untyped-def]
     """Write an answer and note it as the last one given; return the matrix, perhaps larger."""
     memory[GIVEN] = 1.0
     memory[LAST] = value
     memory[LAST_COVERAGE] = coverage
-    memory[LAST_WIDTH] = bar_width(value, low, high)
     memory[LAST_TICK] = tick
     memory[LAST_LOW] = low
     memory[LAST_HIGH] = high
@@ -72,7 +81,7 @@ def give(memory, out, n_out, query, group, tick, value, low, high, coverage, sil
     return write(out, n_out, query, group, tick, value, low, high, coverage, silent, 0.0)
 
 
-@njit(cache=True)
+@compiled
 def write(out, n_out, query, group, tick, value, low, high, coverage, silent, revision):  # type: ignore[no-untyped-def]
     """Append an answer to the matrix."""
     out = grown(out, n_out)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from streamgauge.kernel.jit import compiled
 from streamgauge.operators.accumulate import (
     AVG,
     COUNT,
@@ -26,7 +26,6 @@ from streamgauge.operators.accumulate import (
 from streamgauge.operators.emission import (
     CHANGE,
     EVERY,
-    bar_width,
     changed,
     give,
 )
@@ -35,6 +34,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 _NEVER = np.int64(2**62)
+_ALWAYS = np.int64(-(2**62))
 
 
 @dataclass(slots=True)
@@ -44,6 +44,7 @@ class Latest:
     value: Floats = field(default_factory=lambda: np.empty(0))
     ts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     missed: Floats = field(default_factory=lambda: np.empty(0))
+    missed_ts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     def grow(self, n_series: int) -> None:
         """Make room for more series."""
@@ -51,7 +52,8 @@ class Latest:
         if more > 0:
             self.value = np.concatenate((self.value, np.full(more, np.nan)))
             self.missed = np.concatenate((self.missed, np.full(more, np.nan)))
-            self.ts = np.concatenate((self.ts, np.full(more, -_NEVER)))
+            self.ts = np.concatenate((self.ts, np.full(more, _ALWAYS)))
+            self.missed_ts = np.concatenate((self.missed_ts, np.full(more, _ALWAYS)))
 
 
 @dataclass(slots=True)
@@ -71,19 +73,22 @@ class Members:
     since: Ints
 
 
-@njit(cache=True)
-def _update(latest_value, latest_ts, missed, sid, x, ts, late, revise):  # type: ignore[no-untyped-def]
-    if np.isnan(x) or ts < latest_ts[sid]:
+@compiled
+def _update(value, value_ts, missed, missed_ts, sid, x, ts, late, revise):  # type: ignore[no-untyped-def]
+    if np.isnan(x) or ts < value_ts[sid]:
         return
     if late and not revise:
-        missed[sid] = x
+        if ts >= missed_ts[sid]:
+            missed[sid] = x
+            missed_ts[sid] = ts
         return
-    latest_value[sid] = x
-    latest_ts[sid] = ts
+    value[sid] = x
+    value_ts[sid] = ts
     missed[sid] = np.nan
+    missed_ts[sid] = _ALWAYS
 
 
-@njit(cache=True)
+@compiled
 def _plain(start, stop, member, x):  # type: ignore[no-untyped-def]
     total = 0.0
     for j in range(start, stop):
@@ -91,8 +96,8 @@ def _plain(start, stop, member, x):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True)
-def _general(start, stop, member, weight, weighted, op, x, x_ts, y, since, acc):  # type: ignore[no-untyped-def]
+@compiled
+def _general(start, stop, member, weight, weighted, op, x, x_ts, y, y_ts, since, acc):  # type: ignore[no-untyped-def]
     """Aggregate of the members that have a value; how many have one."""
     clear(acc)
     n = 0
@@ -101,7 +106,9 @@ def _general(start, stop, member, weight, weighted, op, x, x_ts, y, since, acc):
     for j in range(start, stop):
         sid = member[j]
         v = x[sid]
-        if np.isnan(v) or x_ts[sid] <= since or (paired and np.isnan(y[sid])):
+        if np.isnan(v) or (since != _ALWAYS and x_ts[sid] <= since):
+            continue
+        if paired and (np.isnan(y[sid]) or (since != _ALWAYS and y_ts[sid] <= since)):
             continue
         n += 1
         if paired:
@@ -123,11 +130,11 @@ def _general(start, stop, member, weight, weighted, op, x, x_ts, y, since, acc):
     return finish(acc, op), n
 
 
-@njit(cache=True)
+@compiled
 def walk(  # type: ignore[no-untyped-def]
     rows_tick, rows_sid, rows_x, rows_y, rows_ts, rows_late, revise,
     tick, last_tick, awake_until, rest, tick_width, gap,
-    x, x_ts, x_missed, y, y_ts, y_missed,
+    x, x_ts, x_missed, x_missed_ts, y, y_ts, y_missed, y_missed_ts,
     query, pointer, member, weight, weighted, listed, op, cadence, every, by, since,
     memory, epoch, out, n_out,
 ):  # fmt: skip
@@ -148,6 +155,7 @@ def walk(  # type: ignore[no-untyped-def]
         n_missed += not np.isnan(x_missed[s]) or (paired and not np.isnan(y_missed[s]))
     silent = np.zeros(n_series, np.uint8)
     with_x, with_y = np.empty(0), np.empty(0)
+    with_x_ts, with_y_ts = x_ts, y_ts
     acc = np.zeros(FIELDS)
     i = 0
     while True:
@@ -166,10 +174,14 @@ def walk(  # type: ignore[no-untyped-def]
         while i < n_rows and rows_tick[i] == tick:
             sid = rows_sid[i]
             recount |= np.isnan(x[sid]) or rows_late[i] or not np.isnan(x_missed[sid])
-            _update(x, x_ts, x_missed, sid, rows_x[i], rows_ts[i], rows_late[i], revise)
+            _update(
+                x, x_ts, x_missed, x_missed_ts, sid, rows_x[i], rows_ts[i], rows_late[i], revise
+            )
             if paired:
                 recount = True
-                _update(y, y_ts, y_missed, sid, rows_y[i], rows_ts[i], rows_late[i], revise)
+                _update(
+                    y, y_ts, y_missed, y_missed_ts, sid, rows_y[i], rows_ts[i], rows_late[i], revise
+                )
             i += 1
         if fresh:
             awake_until = tick + rest
@@ -183,10 +195,15 @@ def walk(  # type: ignore[no-untyped-def]
             edge = tick * tick_width - gap
             for s in range(n_series):
                 silent[s] = not np.isnan(x[s]) and x_ts[s] < edge
+                if paired:
+                    silent[s] |= not np.isnan(y[s]) and y_ts[s] < edge
                 any_silent += silent[s]
         if n_missed > 0:
             with_x = np.where(np.isnan(x_missed), x, x_missed)
-            with_y = np.where(np.isnan(y_missed), y, y_missed) if paired else y
+            with_x_ts = np.maximum(x_ts, x_missed_ts)
+            if paired:
+                with_y = np.where(np.isnan(y_missed), y, y_missed)
+                with_y_ts = np.maximum(y_ts, y_missed_ts)
         for q in range(n_queries):
             if cadence[q] == EVERY:
                 if tick % every[q] != 0:
@@ -194,35 +211,37 @@ def walk(  # type: ignore[no-untyped-def]
             elif not fresh:
                 continue
             start, stop = pointer[q], pointer[q + 1]
-            if absent == 0 and since[q] == -_NEVER and not weighted[q] and (op[q] == AVG or op[q] == SUM):
+            if absent == 0 and since[q] == _ALWAYS and not weighted[q] and (op[q] == AVG or op[q] == SUM):
                 n = stop - start
                 value = _plain(start, stop, member, x)
                 if op[q] == AVG:
                     value /= n
             else:
                 value, n = _general(
-                    start, stop, member, weight, weighted[q], op[q], x, x_ts, y, since[q], acc
+                    start, stop, member, weight, weighted[q], op[q], x, x_ts, y, y_ts,
+                    since[q], acc,
                 )
-            if n == 0 and op[q] != COUNT:
-                value = np.nan
+            if n == 0:
+                continue
             low, high, n_silent = value, value, 0
             if n_missed > 0:
                 other, _ = _general(
-                    start, stop, member, weight, weighted[q], op[q], with_x, x_ts, with_y,
-                    since[q], acc,
+                    start, stop, member, weight, weighted[q], op[q], with_x, with_x_ts, with_y,
+                    with_y_ts, since[q], acc,
                 )  # fmt: skip
-                low, high = min(value, other), max(value, other)
+                if not np.isnan(value) and not np.isnan(other):
+                    low, high = min(value, other), max(value, other)
             if any_silent > 0:
                 for j in range(start, stop):
-                    n_silent += silent[member[j]]
+                    sid = member[j]
+                    if silent[sid] and (since[q] == _ALWAYS or x_ts[sid] > since[q]):
+                        n_silent += not paired or not np.isnan(x[sid] + y[sid])
                 if n_silent > 0:
                     low, high = -np.inf, np.inf
             coverage = 1.0 if listed[q] == 0.0 else n / listed[q]
-            width = bar_width(value, low, high)
-            if cadence[q] == CHANGE:
-                if not changed(memory[q], value, by[q], coverage, width):
-                    continue
-            elif n == 0:
+            if cadence[q] == CHANGE and not changed(
+                memory[q], value, low, high, by[q], coverage
+            ):
                 continue
             out = give(
                 memory[q], out, n_out, query[q], -1, tick, value, low, high, coverage, n_silent,

@@ -149,6 +149,10 @@ def plain(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_timestamp(column.type):
         # Through UTC: zones need not be known to this machine, nor nanoseconds to datetime.
         column = column.cast(pa.timestamp(column.type.unit, tz="UTC")).cast(pa.string())
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if textual(column.type):
+        column = column.cast(pa.binary())
     values = column.to_pylist()
     return [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in values]
 
@@ -174,7 +178,7 @@ def _scaled(column: pa.ChunkedArray, unit: Duration) -> pa.ChunkedArray:
 
 def _text_cast(kind: str, unit: Duration) -> Cast:
     if kind == "string":
-        return lambda column: column.cast(pa.string())
+        return _checked
     if kind == "time":
         return lambda column: _text_to_time(_trimmed(column), unit)
     if kind == "int" and unit != MICROSECOND:
@@ -182,9 +186,14 @@ def _text_cast(kind: str, unit: Duration) -> Cast:
     return lambda column: _trimmed(column).cast(TYPES[kind])
 
 
+def _checked(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text that is UTF-8. Only a cast from bytes looks; a file may call anything a string."""
+    return column.cast(pa.binary()).cast(pa.string())
+
+
 def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Text without blanks around it; nothing but blanks is null."""
-    text = pc.ascii_trim_whitespace(column.cast(pa.string()))
+    text = pc.ascii_trim_whitespace(_checked(column))
     empty = pc.equal(pc.binary_length(text), 0)
     return pc.if_else(empty, None, text) if pc.any(empty).as_py() else text
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from streamgauge.kernel.time import DAY, MICROSECOND, MILLISECOND, Instant
 from streamgauge.sources.convert import time_unit
 from streamgauge.sources.draft import Refused
-from streamgauge.sources.parquet import missing_column, open_parquet
+from streamgauge.sources.parquet import DAMAGE, damaged, missing_column, open_parquet
 from streamgauge.streams.stream import Stream
 
 # The years 1 to 9999, which is what can be written as a date.
@@ -80,8 +80,15 @@ def inspect_parquet(path: str, stream: Stream) -> Footer | None:
     file = open_parquet(path)
     if isinstance(file, Refused):
         return None
-    with file:
-        metadata, arrow = file.metadata, file.schema_arrow
+    try:
+        with file:
+            return _judged(file.metadata, file.schema_arrow, stream)
+    except DAMAGE as error:
+        damaged(path, error)
+        return None
+
+
+def _judged(metadata: Any, arrow: pa.Schema, stream: Stream) -> Footer:
     why = missing_column(arrow, stream) or _unfit(arrow, stream)
     if why is not None:
         return Footer(metadata.num_rows, (), clean=False, why=why)

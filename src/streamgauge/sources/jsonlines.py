@@ -18,8 +18,8 @@ from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 
 BLOCK_BYTES_MAX = 256 << 20
-# Below this many lines a bad block is looked at line by line: one call of Arrow costs as much.
-CLOSE_LINES = 256
+# A bad block of so few lines is looked at line by line: a call of Arrow costs like 100 of them.
+CLOSE_LINES = 1_024
 
 _OPEN = ord("{")
 _TEXT = pa.string()
@@ -94,7 +94,6 @@ class Reading:
 
     def __init__(self, lines: Lines, schema: Schema) -> None:
         self._lines, self._schema = lines, schema
-        self._layouts: dict[tuple[type, ...], pa.Schema | None] = {}
         self._tables: list[pa.Table] = []
         self._places: list[NDArray[np.int64]] = [np.array([], dtype=np.int64)]
         self.lost: list[int] = []
@@ -133,29 +132,26 @@ class Reading:
         return True
 
     def _sort_out(self, first: int, stop: int) -> bool:
-        alike: dict[pa.Schema, dict[int, str]] = {}
+        names = self._schema.names
+        alike: dict[tuple[type, ...], dict[int, str]] = {}
         for at, line in enumerate(self._lines.texts(first, stop), first):
             row = _loaded(line)
-            layout = None if row is None else self._shown(row)
-            if layout is not None:
-                alike.setdefault(layout, {})[at] = line
-            elif row is not None or not _readable_by_arrow_only(line):
+            if row is not None:
+                alike.setdefault(tuple(map(type, map(row.get, names))), {})[at] = line
+            elif not (_readable_by_arrow_only(line) and self._attempt(at, at + 1)):
                 self.lost.append(at)
-            elif not self._attempt(at, at + 1):
-                self.lost.append(at)
-        for layout, lines in alike.items():
-            self._take_alike(np.array(list(lines)), list(lines.values()), layout)
+        for lines in alike.values():
+            self._take_alike(np.array(list(lines)), list(lines.values()))
         return True
 
-    def _shown(self, row: dict[str, Any]) -> pa.Schema | None:
-        """Layout by the types of a row's values; None when one does not fit its column."""
-        types = tuple(map(type, map(row.get, self._schema.names)))
-        if types not in self._layouts:
-            fits = _wrong_type(row, self._schema) is None
-            self._layouts[types] = _layout(row, self._schema) if fits else None
-        return self._layouts[types]
+    def _take_alike(self, places: NDArray[np.int64], lines: list[str]) -> None:
+        """Read lines whose values have the same types, column by column."""
+        example = json.loads(lines[0])
+        if _wrong_type(example, self._schema) is not None:
+            self.lost += places.tolist()
+            return
+        layout = _layout(example, self._schema)
 
-    def _take_alike(self, places: NDArray[np.int64], lines: list[str], layout: pa.Schema) -> None:
         def attempt(first: int, stop: int) -> bool | None:
             block = "\n".join(lines[first:stop]).encode()
             return self._take(places[first:stop], block, layout) or None

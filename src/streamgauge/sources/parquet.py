@@ -13,13 +13,24 @@ from streamgauge.sources.convert import plain
 from streamgauge.sources.draft import Draft, Refused, unreachable
 from streamgauge.streams.stream import Stream
 
+# What comes of damaged bytes: names that are not UTF-8, columns that the footer lost.
+DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
+
 
 def open_parquet(path: str) -> pq.ParquetFile | Refused:
     """Read the footer of a file; a damaged one is refused, one out of reach is an error."""
     try:
         return pq.ParquetFile(path, page_checksum_verification=True)
-    except (OSError, pa.ArrowException) as error:
-        return _damaged(path, error)
+    except DAMAGE as error:
+        return damaged(path, error)
+
+
+def damaged(path: str, error: Exception) -> Refused:
+    """Refuse a file for what is in it; trouble of the disk is raised instead."""
+    # Only the disk gives its errors a number.
+    if isinstance(error, OSError) and error.errno:
+        raise unreachable(path, error) from None
+    return Refused(f"not a readable parquet file: {error}")
 
 
 def missing_column(arrow: pa.Schema, stream: Stream) -> str | None:
@@ -38,14 +49,14 @@ def read_parquet(path: str, stream: Stream) -> Draft | Refused:
     if isinstance(file, Refused):
         return file
     names = list(stream.schema.names)
-    with file:
-        missing = missing_column(file.schema_arrow, stream)
-        if missing is not None:
-            return Refused(missing)
-        try:
-            table = file.read(columns=names)
-        except (OSError, pa.ArrowException) as error:
-            return _damaged(path, error)
+    try:
+        with file:
+            missing = missing_column(file.schema_arrow, stream)
+            if missing is not None:
+                return Refused(missing)
+            table = _decoded(file.read(columns=names))
+    except DAMAGE as error:
+        return damaged(path, error)
 
     def texts(at: NDArray[np.int64]) -> list[str]:
         taken = table.take(at)
@@ -61,11 +72,13 @@ def read_parquet(path: str, stream: Stream) -> Draft | Refused:
     )
 
 
-def _damaged(path: str, error: Exception) -> Refused:
-    # Only trouble of the disk carries an error number; damage inside the file does not.
-    if isinstance(error, OSError) and error.errno:
-        raise unreachable(path, error) from None
-    return Refused(f"not a readable parquet file: {error}")
+def _decoded(table: pa.Table) -> pa.Table:
+    """Write dictionary codes out, which is when codes that point nowhere come to light."""
+    fields = [
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))
 
 
 def _json_text(row: dict[str, object]) -> str:

@@ -86,7 +86,7 @@ def parse_file(path: str, stream: Stream, *, arrived: Instant) -> Parsed:
 
 
 def _reader(stream: Stream) -> Callable[[str, Stream], Draft | Refused]:
-    name = stream.source_dict().get("format")
+    name = stream.source_dict().get("format", "parquet")
     if name not in _READERS:
         raise BindError(
             f"stream {stream.name!r} has files of unknown format {name!r}",

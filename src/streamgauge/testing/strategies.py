@@ -296,7 +296,7 @@ def workloads(
     lulls
         Whether there may be a silence of more than two hours.
     """
-    stream = draw(declared or streams())
+    stream = draw(streams() if declared is None else declared)
     rows = draw(row_lists(max_rows=max_rows, lulls=lulls))
     author = _Author(draw, stream)
     changes: dict[int, list[tuple[dict[str, Any], ...]]] = {0: [author.begin()]}

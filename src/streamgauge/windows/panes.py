@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from streamgauge.kernel.jit import compiled
 from streamgauge.operators.accumulate import (
     FIELDS,
     add_pair,
@@ -27,7 +27,6 @@ from streamgauge.operators.emission import (
     EVERY,
     GIVEN,
     LAST_COVERAGE,
-    bar_width,
     changed,
     give,
     write,
@@ -61,7 +60,7 @@ def empty_ring(n_panes: int, n_groups: int) -> Floats:
     return ring
 
 
-@njit(cache=True)
+@compiled
 def _open_pane(ring, late_ring, newest, pane):  # type: ignore[no-untyped-def]
     """Move the ring forward so that `pane` is its newest; forget what falls out."""
     n_panes = ring.shape[0]
@@ -74,7 +73,7 @@ def _open_pane(ring, late_ring, newest, pane):  # type: ignore[no-untyped-def]
     return max(newest, pane)
 
 
-@njit(cache=True)
+@compiled
 def _add(acc, x, y, w, paired):  # type: ignore[no-untyped-def]
     if paired:
         if not np.isnan(x) and not np.isnan(y):
@@ -83,7 +82,7 @@ def _add(acc, x, y, w, paired):  # type: ignore[no-untyped-def]
         add_single(acc, x, w)
 
 
-@njit(cache=True)
+@compiled
 def fold(ring, late_ring, newest, pane, g, x, y, w, late, revise, paired):  # type: ignore[no-untyped-def]
     """Take one row into its pane; rows older than the ring are let go."""
     if pane > newest:
@@ -96,7 +95,7 @@ def fold(ring, late_ring, newest, pane, g, x, y, w, late, revise, paired):  # ty
     return newest
 
 
-@njit(cache=True)
+@compiled
 def _merge(acc, other, paired, moments):  # type: ignore[no-untyped-def]
     if paired:
         merge_pair(acc, other)
@@ -104,7 +103,7 @@ def _merge(acc, other, paired, moments):  # type: ignore[no-untyped-def]
         merge_single(acc, other, moments)
 
 
-@njit(cache=True)
+@compiled
 def _values(ring, late_ring, newest, first, last, end, g, length, op, paired, moments, values):  # type: ignore[no-untyped-def]
     """Values of the queries first..last-1 for one group, by one pass from pane `end` back.
 
@@ -138,7 +137,7 @@ def _values(ring, late_ring, newest, first, last, end, g, length, op, paired, mo
         q += 1
 
 
-@njit(cache=True)
+@compiled
 def _due(cadence, every, slide, tick, fresh, landmark):  # type: ignore[no-untyped-def]
     if cadence == EVERY:
         return tick % every == 0
@@ -147,7 +146,17 @@ def _due(cadence, every, slide, tick, fresh, landmark):  # type: ignore[no-untyp
     return tick % slide == 0
 
 
-@njit(cache=True)
+@compiled
+def _coverage(edge, span, landmark_start, vouched, since):  # type: ignore[no-untyped-def]
+    """Share of a window that the panes can vouch for; a span of 0 is a landmark."""
+    reached = edge - max(vouched, since)
+    if span == 0:
+        span = edge - landmark_start
+        reached = edge - vouched
+    return max(0.0, min(1.0, reached / span)) if span > 0 else 1.0
+
+
+@compiled
 def _class_end(slide, start):  # type: ignore[no-untyped-def]
     stop = start
     while stop < len(slide) and slide[stop] == slide[start]:
@@ -155,7 +164,7 @@ def _class_end(slide, start):  # type: ignore[no-untyped-def]
     return stop
 
 
-@njit(cache=True)
+@compiled
 def _check(  # type: ignore[no-untyped-def]
     tick, fresh, ring, late_ring, newest, width, tick_width, landmark_start, vouched, paired,
     moments, query, op, cadence, every, by, since, slide, length, memory, epoch, values, out,
@@ -182,18 +191,16 @@ def _check(  # type: ignore[no-untyped-def]
                     if not _due(cadence[q], every[q], slide[q], tick, fresh, landmark):
                         continue
                     value, low, high, n = values[q, 0], values[q, 1], values[q, 2], values[q, 3]
-                    span = length[q] * width
-                    if landmark:
-                        span = edge * tick_width - landmark_start
-                    reached = edge * tick_width - max(vouched, since[q])
-                    coverage = max(0.0, min(1.0, reached / span)) if span > 0 else 1.0
-                    bar = bar_width(value, low, high)
+                    coverage = _coverage(
+                        edge * tick_width, length[q] * width, landmark_start, vouched, since[q]
+                    )
                     past = memory[q, g]
                     if cadence[q] == CHANGE:
                         if past[GIVEN] == 0.0 and n == 0.0:
                             continue
-                        full = coverage if coverage == 1.0 else past[LAST_COVERAGE]
-                        if not changed(past, value, by[q], full, bar):
+                        # A window that fills answers once more when it is full, not at each step.
+                        seen = coverage if coverage == 1.0 else past[LAST_COVERAGE]
+                        if not changed(past, value, low, high, by[q], seen):
                             continue
                     elif n == 0.0:
                         continue
@@ -205,7 +212,7 @@ def _check(  # type: ignore[no-untyped-def]
     return out, n_out
 
 
-@njit(cache=True)
+@compiled
 def _past_values(  # type: ignore[no-untyped-def]
     first_tick, tick, reach, ring, late_ring, newest, width, tick_width, paired, moments,
     op, cadence, slide, length, kept,
@@ -224,14 +231,14 @@ def _past_values(  # type: ignore[no-untyped-def]
                     values,
                 )  # fmt: skip
                 for q in range(start, stop):
-                    kept[t - first_tick, q, g] = values[q, 0]
+                    kept[t - first_tick, q, g] = values[q, 0] if values[q, 3] > 0 else np.nan
             start = stop
 
 
-@njit(cache=True)
+@compiled
 def _revise(  # type: ignore[no-untyped-def]
-    first_tick, tick, before, after, query, op, cadence, every, since, slide, begun, tick_width,
-    out, n_out,
+    first_tick, tick, before, after, query, cadence, every, since, slide, length, begun,
+    tick_width, width, vouched, out, n_out,
 ):  # fmt: skip
     """Give again the earlier answers whose value a late row changed."""
     for t in range(first_tick, tick):
@@ -243,14 +250,16 @@ def _revise(  # type: ignore[no-untyped-def]
             for g in range(before.shape[2]):
                 value = after[t - first_tick, q, g]
                 old = before[t - first_tick, q, g]
-                if value == old or np.isnan(value):
+                if value == old or np.isnan(value) or np.isnan(old):
                     continue
-                out = write(out, n_out, query[q], g, t, value, value, value, 1.0, 0, tick - t)
+                edge = t // slide[q] * slide[q] * tick_width
+                covered = _coverage(edge, length[q] * width, 0, vouched, since[q])
+                out = write(out, n_out, query[q], g, t, value, value, value, covered, 0, tick - t)
                 n_out += 1
     return out, n_out
 
 
-@njit(cache=True)
+@compiled
 def walk(  # type: ignore[no-untyped-def]
     rows_tick, rows_ts, rows_group, rows_x, rows_y, rows_w, rows_late, revise, reach,
     tick, last_tick, awake_until, rest, tick_width, width, landmark_start, vouched, paired,
@@ -290,7 +299,7 @@ def walk(  # type: ignore[no-untyped-def]
             while j < n_rows and rows_tick[j] == tick:
                 revised |= rows_late[j] and rows_group[j] >= 0
                 j += 1
-        first_tick = max(np.int64(1), tick - reach // tick_width - 1)
+        first_tick = tick - reach // tick_width
         before = np.empty((0, 0, 0))
         if revised:
             before = np.empty((tick - first_tick, n_queries, memory.shape[1]))
@@ -330,7 +339,7 @@ def walk(  # type: ignore[no-untyped-def]
                 moments, op, cadence, slide, length, after,
             )  # fmt: skip
             out, n_out = _revise(
-                first_tick, tick, before, after, query, op, cadence, every, since, slide, begun,
-                tick_width, out, n_out,
+                first_tick, tick, before, after, query, cadence, every, since, slide, length,
+                begun, tick_width, width, vouched, out, n_out,
             )  # fmt: skip
     return out, n_out, newest

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from streamgauge.kernel.jit import compiled
 from streamgauge.operators.accumulate import FIELDS, add_pair, add_single, clear, finish
 from streamgauge.operators.emission import (
     CHANGE,
@@ -62,7 +62,7 @@ class Rings:
         self.count = np.concatenate((self.count, np.zeros(more, np.int64)))
 
 
-@njit(cache=True)
+@compiled
 def _content(x, y, w, ts, group, count, paired, since, accs):  # type: ignore[no-untyped-def]
     """Accumulate the rows of all keys, oldest first, per group."""
     for g in range(accs.shape[0]):
@@ -83,7 +83,7 @@ def _content(x, y, w, ts, group, count, paired, since, accs):  # type: ignore[no
                 add_single(accs[g], a, c)
 
 
-@njit(cache=True)
+@compiled
 def walk(  # type: ignore[no-untyped-def]
     rows_tick, rows_ts, rows_key, rows_group, rows_x, rows_y, rows_w, rows_late,
     tick, last_tick, awake_until, rest, paired,
@@ -137,7 +137,7 @@ def walk(  # type: ignore[no-untyped-def]
                 if cadence[q] == CHANGE:
                     if past[GIVEN] == 0.0 and rows == 0.0:
                         continue
-                    if not changed(past, value, by[q], 1.0, 0.0):
+                    if not changed(past, value, value, value, by[q], 1.0):
                         continue
                 elif rows == 0.0:
                     continue

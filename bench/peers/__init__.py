@@ -1,0 +1,3 @@
+"""What is measured: one module per peer, with `installed` and `run`."""
+
+from __future__ import annotations

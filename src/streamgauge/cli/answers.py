@@ -1,0 +1,116 @@
+"""Commands that read answers and dead letters: answers, dead-letters, export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from streamgauge.cli.options import console, home_option, json_option, open_home, say_json
+from streamgauge.cli.reading import expected_registry, last_answers
+from streamgauge.contracts.answer import Answer
+from streamgauge.gauge import Gauge
+from streamgauge.results.change_log import as_answers
+
+LAST = 20
+
+last_option = click.option(
+    "--last", type=click.IntRange(min=0), metavar="N", help=f"The last N only. [default: {LAST}]"
+)
+since_option = click.option(
+    "--since-epoch", type=click.IntRange(min=0), metavar="E", help="All that came after epoch E."
+)
+
+
+@click.command(short_help="Show answers; --follow goes on.")
+@click.argument("name", required=False)
+@home_option
+@click.option("--follow", "-f", is_flag=True, help="Go on with answers as they come.")
+@last_option
+@since_option
+@click.option("--idle", type=click.FloatRange(min=0), hidden=True, help="End after idle seconds.")
+@json_option
+def answers(
+    name: str | None,
+    home: Path,
+    follow: bool,
+    last: int | None,
+    since_epoch: int | None,
+    idle: float | None,
+    as_json: bool,
+) -> None:
+    """Show the newest answers, of one query or of all.
+
+    With --json one list; with --follow one JSON object per line.
+    """
+    gauge = open_home(home)
+    if name is not None:
+        expected_registry(gauge.home).query(name)
+    upto = gauge.home.committed()
+    found = _found(gauge, name, last, since_epoch, upto)
+    if as_json and not follow:
+        say_json([answer.as_dict() for answer in found])
+        return
+    _print(found, as_json=as_json)
+    if follow:
+        _print(gauge.subscribe(name, since_epoch=upto, timeout=idle), as_json=as_json)
+    elif not found:
+        click.echo("no answers yet", err=True)
+
+
+def _found(
+    gauge: Gauge, name: str | None, last: int | None, since: int | None, upto: int
+) -> list[Answer]:
+    if last is None and since is not None:
+        given = as_answers(gauge.answers(name, since_epoch=since))
+        # An epoch committed meanwhile would come again with --follow.
+        return [answer for answer in given if answer.epoch <= upto]
+    n = LAST if last is None else last
+    return last_answers(gauge.home, name, n, since=since or 0, upto=upto) if n else []
+
+
+def _print(found: Iterable[Answer], *, as_json: bool) -> None:
+    for answer in found:
+        click.echo(json.dumps(answer.as_dict(), ensure_ascii=False) if as_json else str(answer))
+
+
+@click.command("dead-letters", short_help="Show rows that could not be used.")
+@click.argument("stream")
+@home_option
+@last_option
+@json_option
+def dead_letters(stream: str, home: Path, last: int | None, as_json: bool) -> None:
+    """Show rows of a STREAM that could not be used: where they were, and why."""
+    gauge = open_home(home)
+    expected_registry(gauge.home).stream(stream)
+    found = gauge.dead_letters(stream)
+    n = LAST if last is None else last
+    rows = found.slice(max(found.num_rows - n, 0)).to_pylist()
+    if as_json:
+        say_json({"stream": stream, "total": found.num_rows, "rows": rows})
+        return
+    if rows:
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for title in found.column_names:
+            table.add_column(title, overflow="fold")
+        for row in rows:
+            table.add_row(*(str(row[title]) for title in found.column_names))
+        console().print(table)
+    click.echo(f"{len(rows):,} of {found.num_rows:,} dead letters of {stream}")
+
+
+@click.command(short_help="Write answers as parquet.")
+@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@home_option
+@since_option
+@json_option
+def export(directory: Path, home: Path, since_epoch: int | None, as_json: bool) -> None:
+    """Write all answers to a DIRECTORY as parquet, one file per epoch, each once."""
+    written = open_home(home).export(directory, since_epoch=since_epoch or 0)
+    if as_json:
+        say_json({"directory": str(directory), "written": [path.name for path in written]})
+    else:
+        click.echo(f"{len(written):,} files written to {directory}")

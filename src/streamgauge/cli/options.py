@@ -1,0 +1,72 @@
+"""What all commands share: the home, JSON, the console."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from streamgauge.gauge import Gauge, connect
+from streamgauge.kernel.errors import SourceFailure
+
+HOME = "gauge-home"
+PIPE_WIDTH = 160
+_JSON = "streamgauge.json"
+
+home_option = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=HOME,
+    envvar="STREAMGAUGE_HOME",
+    show_default=True,
+    show_envvar=True,
+    help="Directory of the gauge.",
+)
+
+
+def _remember(ctx: click.Context, _option: click.Parameter, value: bool) -> bool:
+    ctx.meta[_JSON] = value
+    return value
+
+
+# Eager, so that an error in any other argument is told as JSON too.
+json_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    is_eager=True,
+    callback=_remember,
+    help="One JSON document instead of text; errors too.",
+)
+
+
+def wants_json(ctx: click.Context) -> bool:
+    """Whether the command that ran was asked for JSON."""
+    return bool(ctx.meta.get(_JSON, False))
+
+
+def say_json(value: Any) -> None:
+    """Print one JSON document."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def console(*, stderr: bool = False) -> Console:
+    """The terminal, or a pipe that is given room enough for whole lines."""
+    plain = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    if not plain.is_terminal:
+        plain.width = PIPE_WIDTH
+    return plain
+
+
+def open_home(home: Path) -> Gauge:
+    """A gauge on a home that is there; reading must not make one."""
+    if not (home / "gauge.json").exists():
+        raise SourceFailure(
+            f"no gauge lives in {home}",
+            f"{home / 'gauge.json'} is not there",
+            "name its home with --home or STREAMGAUGE_HOME, or make one: streamgauge run FILE.toml",
+        )
+    return connect(home, engine="local")

@@ -1,0 +1,262 @@
+"""Project: streams, windows and queries declared in a file, brought to a gauge."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamgauge.cli.forms import query_of, window_of
+from streamgauge.cli.included import included
+from streamgauge.cli.table import Table, given, unknown
+from streamgauge.gauge import Gauge
+from streamgauge.kernel.errors import BindError, SourceFailure
+from streamgauge.kernel.time import DurationLike
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Registry
+from streamgauge.sources.declare import FORMATS, Source, files, plant, rate
+from streamgauge.streams.schema import Schema
+from streamgauge.streams.stream import Late
+from streamgauge.windows.window import Window
+
+FILE = "streamgauge.toml"
+KEYS = ("gauge", "spark", "streams", "windows", "queries", "include")
+GAUGE_KEYS = ("home", "engine", "master", "max_rows", "shards")
+STREAM_KEYS = (
+    "source", "time", "key", "schema", "tick", "expected_gap", "late", "keep", "future",
+)  # fmt: skip
+SOURCE_KEYS = {
+    "files": ("kind", "path", "format", "time_unit", "header", "delimiter"),
+    "plant": ("kind", "n_sensors", "seed", "speed"),
+    "rate": ("kind", "rows_per_second"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredStream:
+    """A stream as a project file declares it."""
+
+    name: str
+    source: Source
+    time: str
+    key: tuple[str, ...]
+    schema: Schema | None
+    tick: DurationLike
+    expected_gap: DurationLike | None
+    late: Late
+    keep: DurationLike
+    future: DurationLike | None
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What a project file says; `path` is the file."""
+
+    path: Path
+    home: Path | None
+    engine: str | None
+    master: str | None
+    max_rows: int | None
+    shards: int | None
+    settings: dict[str, str]
+    streams: tuple[DeclaredStream, ...]
+    windows: dict[str, Window]
+    queries: tuple[Query, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What bringing a project to a gauge changed."""
+
+    registered: int = 0
+    altered: int = 0
+    dropped: int = 0
+    left: int = 0
+    unchanged: int = 0
+
+    def __str__(self) -> str:
+        parts = [
+            f"{count:,} {word}"
+            for word, count in (
+                ("registered", self.registered),
+                ("altered", self.altered),
+                ("dropped", self.dropped),
+                ("unchanged", self.unchanged),
+                ("not in the file, left alone", self.left),
+            )
+            if count
+        ]
+        return "queries: " + (", ".join(parts) or "none")
+
+
+def load_project(path: Path) -> Project:
+    """Read a project file, or the `streamgauge.toml` of a directory."""
+    path = path / FILE if path.is_dir() else path
+    table = Table(read_toml(path), str(path), KEYS)
+    gauge = table.table("gauge", GAUGE_KEYS)
+    gauge.place = "[gauge]"
+    home, root = gauge.text("home"), path.absolute().parent
+    queries = [*queries_of(table.data.get("queries", []))]
+    for name in table.texts("include") or ():
+        queries += included(root / name)
+    return Project(
+        path=path,
+        home=None if home is None else root / home,
+        engine=gauge.text("engine"),
+        master=gauge.text("master"),
+        max_rows=gauge.positive("max_rows"),
+        shards=gauge.positive("shards"),
+        settings=_settings(table.data.get("spark", {})),
+        streams=tuple(_stream_of(n, d, root) for n, d in _entries(table, "streams")),
+        windows={n: window_of(d, f"windows.{n}") for n, d in _entries(table, "windows")},
+        queries=tuple(queries),
+    )
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Parse a TOML file; say where it is wrong."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SourceFailure(
+            f"cannot read {path}", error.strerror or str(error), "check the name of the file"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BindError(f"{path} is not TOML", str(error), "mend the file at that place") from None
+
+
+def queries_of(data: Any) -> list[Query]:
+    """The queries of a list of tables."""
+    if not isinstance(data, list):
+        raise BindError(
+            "queries must be a list of tables", f"got {data!r}", "write [[queries]] over each one"
+        )
+    return [query_of(item, f"queries[{place}]") for place, item in enumerate(data)]
+
+
+def _entries(table: Table, key: str) -> Iterable[tuple[str, Any]]:
+    found = table.data.get(key, {})
+    if not isinstance(found, dict):
+        raise table.wrong(key, f"tables, [{key}.NAME]")
+    return found.items()
+
+
+def _settings(data: Any) -> dict[str, str]:
+    """Spark settings: quoted names, or tables of tables as TOML reads bare dots."""
+    settings: dict[str, str] = {}
+    for name, value in data.items():
+        if isinstance(value, dict):
+            settings.update({f"{name}.{k}": v for k, v in _settings(value).items()})
+        else:
+            settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return settings
+
+
+def _stream_of(name: str, data: Any, root: Path) -> DeclaredStream:
+    table = Table(data, f"streams.{name}", STREAM_KEYS)
+    schema = table.data.get("schema")
+    if schema is not None and not isinstance(schema, dict):
+        raise table.wrong("schema", 'a table, such as {ts = "time", value = "float"}')
+    future = table.duration_or("future", "1 day")
+    return DeclaredStream(
+        name=name,
+        source=_source_of(table, root),
+        time=table.need("time"),
+        key=table.texts("key") or (),
+        schema=None if schema is None else Schema.of(**schema),
+        tick=table.duration_or("tick", "1 s"),
+        expected_gap=table.duration("expected_gap"),
+        late=_late_of(table),
+        keep=table.duration_or("keep", "1 hour"),
+        future=None if future == "any" else future,
+    )
+
+
+def _source_of(stream: Table, root: Path) -> Source:
+    data = stream.data.get("source")
+    place = f"{stream.place}.source"
+    kind = data.get("kind", "files") if isinstance(data, dict) else "files"
+    if kind not in SOURCE_KEYS:
+        raise unknown("kind", str(kind), list(SOURCE_KEYS), place)
+    table = Table(data, place, SOURCE_KEYS[kind])
+    if kind == "plant":
+        return plant(
+            given(table.positive("n_sensors"), 1000),
+            given(table.whole("seed"), 1),
+            given(table.number("speed"), 60.0),
+        )
+    if kind == "rate":
+        return rate(given(table.positive("rows_per_second"), 100))
+    format = given(table.text("format"), "parquet")
+    if format not in FORMATS:
+        raise unknown("format", format, list(FORMATS), place)
+    options = {key: table.data[key] for key in ("time_unit", "header", "delimiter") if key in table}
+    return files(root / table.need("path"), format, **options)
+
+
+def _late_of(stream: Table) -> Late:
+    data = stream.data.get("late", "drop")
+    if data == "drop":
+        return Late.drop()
+    if isinstance(data, dict) and len(data) == 1:
+        table = Table(data, f"{stream.place}.late", ("allow", "revise"))
+        if (wait := table.duration("allow")) is not None:
+            return Late.allow(wait)
+        if (reach := table.duration("revise")) is not None:
+            return Late.revise(reach)
+    raise stream.wrong("late", '"drop", {allow = "5 s"} or {revise = "1 min"}')
+
+
+def bring(project: Project, gauge: Gauge, expected: Registry, *, prune: bool) -> Brought:
+    """Declare what a project says; the same again changes nothing.
+
+    Parameters
+    ----------
+    expected
+        What will hold on the gauge once its inbox is empty.
+    prune
+        Drop queries that are not in the project.
+    """
+    for stream in project.streams:
+        _declare(gauge, stream, expected)
+    for name, window in project.windows.items():
+        if name not in expected.windows:
+            gauge.create_window(name, window)
+        elif expected.windows[name] != window:
+            gauge.resize_window(name, window)
+    known = expected.queries
+    fresh = [query for query in project.queries if query.name not in known]
+    changed = [q for q in project.queries if q.name in known and known[q.name].query != q]
+    gone = sorted(known.keys() - {query.name for query in project.queries})
+    if fresh:
+        gauge.register(*fresh)
+    if changed:
+        gauge.alter(*changed)
+    if gone and prune:
+        gauge.drop(*gone)
+    return Brought(
+        registered=len(fresh),
+        altered=len(changed),
+        dropped=len(gone) if prune else 0,
+        left=0 if prune else len(gone),
+        unchanged=len(project.queries) - len(fresh) - len(changed),
+    )
+
+
+def _declare(gauge: Gauge, stream: DeclaredStream, expected: Registry) -> None:
+    # A schema that was read from the files once stays; the files may be gone by now.
+    known = expected.streams.get(stream.name)
+    gauge.stream(
+        stream.name,
+        stream.source,
+        time=stream.time,
+        key=stream.key,
+        schema=stream.schema or (known.schema if known else None),
+        tick=stream.tick,
+        expected_gap=stream.expected_gap,
+        late=stream.late,
+        keep=stream.keep,
+        future=stream.future,
+    )

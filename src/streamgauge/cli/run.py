@@ -1,0 +1,99 @@
+"""The command `run`: a project file becomes a running gauge."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from streamgauge.cli import job
+from streamgauge.cli.launch import Launch, watch
+from streamgauge.cli.options import console, home_option
+from streamgauge.cli.project import FILE, Project, bring, load_project
+from streamgauge.cli.reading import expected_registry
+from streamgauge.cli.vitals import Vitals
+from streamgauge.gauge import MAX_ROWS, Gauge, connect
+
+LIVE_SECONDS = 0.25
+PLAIN_SECONDS = 5.0
+
+
+@click.command(short_help="Run a project file until Ctrl-C.")
+@click.argument("project", type=click.Path(exists=True, path_type=Path), default=FILE)
+@home_option
+@click.option("--engine", type=click.Choice(["spark", "local"]), help="[default: spark]")
+@click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
+@click.option("--once", is_flag=True, help="Answer all that is there now, then exit.")
+@click.option("--prune", is_flag=True, help="Drop queries that are not in the project.")
+@click.pass_context
+def run(
+    ctx: click.Context,
+    project: Path,
+    home: Path,
+    engine: str | None,
+    master: str | None,
+    once: bool,
+    prune: bool,
+) -> None:
+    """Run a PROJECT file (or the streamgauge.toml of a directory) until Ctrl-C or SIGTERM.
+
+    Streams, windows and queries of the file are declared; what is declared already stays, a query
+    whose text changed is altered. Stopping loses nothing: the next run goes on where this one was.
+    """
+    loaded = load_project(project)
+    asked = ctx.get_parameter_source("home") != ParameterSource.DEFAULT
+    home = home if asked or loaded.home is None else loaded.home
+    engine = engine or loaded.engine or "spark"
+    terminal = console()
+    with job.holding(home):
+        master = master or loaded.master
+        gauge = _connected(loaded, home, engine, master)
+        brought = bring(loaded, gauge, expected_registry(gauge.home), prune=prune)
+        terminal.print(f"home {home}, {len(loaded.streams)} streams, {brought}")
+        vitals = Vitals(gauge)
+        try:
+            with Launch(gauge, terminal, engine, master, loaded.settings).running():
+                if once:
+                    gauge.drain(timeout=math.inf)
+                else:
+                    _show(gauge, vitals, terminal)
+        finally:
+            vitals.read()
+            terminal.print(f"stopped: {vitals.line()}")
+
+
+def _connected(project: Project, home: Path, engine: str, master: str | None) -> Gauge:
+    return connect(
+        home,
+        engine=engine,
+        master=master,
+        shards=project.shards,
+        max_rows=MAX_ROWS if project.max_rows is None else project.max_rows,
+        settings=project.settings or None,
+    )
+
+
+def _show(gauge: Gauge, vitals: Vitals, terminal: Console) -> None:
+    """A line that renews itself on a terminal; a line every few seconds elsewhere."""
+    if not terminal.is_terminal:
+        watch(gauge, lambda: _print_line(vitals, terminal), every=PLAIN_SECONDS)
+        return
+    terminal.print("running; Ctrl-C stops it and loses nothing")
+    live = Live(console=terminal, auto_refresh=False, transient=True)
+    with live:
+        watch(gauge, lambda: _renew(vitals, live), every=LIVE_SECONDS)
+
+
+def _print_line(vitals: Vitals, terminal: Console) -> None:
+    vitals.read()
+    terminal.print(vitals.line(), soft_wrap=True)
+
+
+def _renew(vitals: Vitals, live: Live) -> None:
+    vitals.read()
+    live.update(Text(vitals.line()), refresh=True)

@@ -1,0 +1,150 @@
+"""Draw the pictures of the documentation from real runs on the local engine.
+
+`answers.svg` is the same each time: its rows are fixed. `demo.svg` shows the live view of
+`streamgauge demo` after some seconds, with the figures of the machine it was drawn on. Run it as
+`python tools/draw_pictures.py`; it writes to docs/pictures.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+import streamgauge as sg
+from streamgauge.cli.panorama import Panorama
+from streamgauge.cli.plant_questions import WATCH, portfolios, sensor_names, watch, windowed
+from streamgauge.cli.vitals import Vitals
+from streamgauge.sources.plant import Plant
+
+PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
+WIDTH = 120
+MINUTES = 20
+SENSORS = 500
+DEMO_SENSORS = 1_000
+DEMO_QUERIES = 3_000
+DEMO_SECONDS = 25.0
+DEMO_ROWS: list[tuple[str, tuple[str, ...]]] = [
+    (WATCH, ()),
+    ("portfolio-00000", ()),
+    ("portfolio-00001", ()),
+    ("heat", ("site-00",)),
+    ("spread", ("temp",)),
+    ("peak", ("power",)),
+    ("mean", ("site-00", "flow")),
+    ("rows", ()),
+]
+# Fonts would be fetched from another site; the reader's own monospaced font does as well.
+_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+
+
+def save(path: Path, drawn: RenderableType) -> None:
+    """Write what a terminal would show as a picture."""
+    console = Console(
+        record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, markup=False
+    )
+    console.print(drawn)
+    picture = console.export_svg(title="streamgauge", unique_id="streamgauge")
+    path.write_text(_FONTS.sub("", picture), encoding="utf-8")
+
+
+def write_minute(folder: Path, minute: int) -> None:
+    """Write a minute of the plant, of which one row in 211 comes two seconds late."""
+    table, _ = Plant(n_sensors=SENSORS).rows(minute * 60, 60)
+    order = np.arange(table.num_rows)
+    order[::211] += 2 * SENSORS
+    path = folder / f"{minute:04d}.parquet"
+    pq.write_table(table.take(np.argsort(order, kind="stable")), path)
+
+
+def answered(answer: sg.Answer) -> tuple[str | Text, ...]:
+    """An answer as a line of the table."""
+    group = f"[{', '.join(map(str, answer.group))}]" if answer.group else ""
+    wide, endless = answer.high > answer.low, math.isinf(answer.high - answer.low)
+    style = "red" if endless else "yellow" if wide else "green"
+    ends = "[-inf, inf]" if endless else f"[{answer.low:.6g}, {answer.high:.6g}]"
+    seconds = answer.as_of // 1_000_000 % 86_400
+    return (
+        Text(f"{answer.query}{group}"),
+        f"{answer.value:.6g}",
+        Text(ends, style),
+        ", ".join(charge.by for charge in answer.charges) or "nobody",
+        f"{answer.coverage:.0%}",
+        f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}",
+    )
+
+
+def chosen(gauge: sg.Gauge) -> list[sg.Answer]:
+    """A few answers of each kind, an interrupted one among them where there is one."""
+    every = gauge.latest()
+    mixes = [answer for answer in every if answer.query.startswith("portfolio-")]
+    silent = [answer for answer in mixes if answer.basis == "interrupted"]
+    sound = [answer for answer in mixes if answer.basis == "exact"]
+    kinds = [[a for a in every if a.query == name] for name in ("heat", "spread", "rows")]
+    return [*sound[:4], *silent[:1], *(answer for found in kinds for answer in found[:3])]
+
+
+def draw_answers(path: Path) -> None:
+    """Run the plant for some minutes of event time and draw the newest answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        incoming = Path(folder) / "plant"
+        incoming.mkdir()
+        write_minute(incoming, 0)
+        gauge = sg.connect(f"{folder}/home", engine="local")
+        source = sg.files(incoming)
+        gauge.stream("plant", source=source, key="series", time="ts", expected_gap="10 s")
+        names = sensor_names(Plant(n_sensors=SENSORS))
+        gauge.register(*portfolios(names, 2_000), *windowed())
+        for minute in range(1, MINUTES):
+            gauge.step()
+            write_minute(incoming, minute)
+        gauge.step()
+        table = Table(expand=True, title="standing queries", title_style="bold")
+        for name in ("query", "value", "bar", "charged to", "covers", "as of"):
+            table.add_column(name, justify="right" if name in ("value", "covers") else "left")
+        for answer in chosen(gauge):
+            table.add_row(*answered(answer))
+        progress = gauge.progress()
+        facts = (
+            f"epoch {progress.epoch}   {progress.queries:,} queries   "
+            f"{progress.rows:,} rows and {progress.answers:,} answers in the last epoch"
+        )
+        save(path, Group(table, Text(facts, "dim")))
+
+
+def draw_demo(path: Path) -> None:
+    """Run what the demo runs, and draw its view after some seconds of the clock."""
+    plant = Plant(n_sensors=DEMO_SENSORS)
+    names = sensor_names(plant)
+    with tempfile.TemporaryDirectory() as home, sg.connect(home, engine="local") as gauge:
+        source = sg.plant(n_sensors=DEMO_SENSORS, seed=plant.seed)
+        gauge.stream("plant", source=source, key="series", time="ts", expected_gap="10 s")
+        gauge.register(watch(plant, names), *windowed(), *portfolios(names, DEMO_QUERIES))
+        panorama = Panorama(Vitals(gauge), DEMO_ROWS)
+        gauge.start()
+        deadline = time.monotonic() + DEMO_SECONDS
+        while time.monotonic() < deadline:
+            panorama.look()
+            threading.Event().wait(0.25)
+        save(path, panorama.draw(len(DEMO_ROWS) + 13))
+
+
+def main() -> None:
+    """Draw them all."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    draw_answers(PICTURES / "answers.svg")
+    draw_demo(PICTURES / "demo.svg")
+
+
+if __name__ == "__main__":
+    main()
