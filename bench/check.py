@@ -59,9 +59,8 @@ def check(
     zones = zone_of_series(card)
     for query in windows:
         expected.update(window_answers(card, rows, zones, query))
-    wrong = tuple(
-        key for key in sorted(expected.keys() | found.keys()) if not agree(expected, found, key)
-    )
+    keys = [key for key in expected.keys() | found.keys() if not agree(expected, found, key)]
+    wrong = tuple(sorted({key.partition(" ")[0] for key in keys}))
     closed = closed_tick(rows, card.tick)
     ticks = np.unique(ticks_of(rows.ts, card.tick))
     checks = int((ticks <= closed).sum()) * n_queries

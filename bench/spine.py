@@ -80,8 +80,7 @@ class _Spine:
         tasks = {name: task for group in (*turns, *once) for name, task in group.items()}
         lines = [
             Line(name, _title(tasks[name], card), found[name])
-            for name in sorted(tasks, key=_order)
-            if tasks[name].peer != "registration"
+            for name in sorted(tasks.keys() - {"registration"}, key=_order)
         ]
         report = Report(NAME, quick, origin, lines)
         report.about = (
@@ -143,7 +142,8 @@ class _Spine:
 
     def _measure(self, group: Group) -> list[Outcome]:
         with self.steps.step(", ".join(group)) as said:
-            shutil.rmtree(self.home, ignore_errors=True)
+            if any(task.home for task in group.values()):
+                shutil.rmtree(self.home, ignore_errors=True)
             outcomes = run_tasks(list(group.values()))
             said += map(_said, outcomes)
         return outcomes
@@ -165,16 +165,18 @@ def _said(outcome: Outcome) -> str:
 
 def _verdict(checked: Checked) -> str:
     if checked.wrong:
-        return f"WRONG answers: {len(checked.wrong)} of {checked.queries}: {checked.wrong[:3]}"
+        some = ", ".join(checked.wrong[:3])
+        return f"WRONG answers of {len(checked.wrong)} of {checked.queries} queries: {some}"
     return f"checked: {checked.queries} queries, {checked.answers} answers, all right"
 
 
 ORDER = ("ours", "scan", "plain", "each", "pathway", "bytewax", "flink", "limit")
 
 
-def _order(name: str) -> tuple[bool, int]:
+def _order(name: str) -> tuple[bool, int, int, str]:
     """Ours first, then the others from near to far; what runs at another size comes last."""
-    return name.endswith("_large"), [name.startswith(peer) for peer in ORDER].index(True)
+    place = [name.startswith(peer) for peer in ORDER].index(True)
+    return name.endswith("_large"), place, len(name), name
 
 
 def _title(task: Task, card: Card) -> str:

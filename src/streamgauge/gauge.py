@@ -7,6 +7,7 @@ the same home while one of them runs it.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -52,6 +53,7 @@ from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
 
 POLL_SECONDS = 0.05
+_MASTER = re.compile(r"(spark|k8s)://|local\[|yarn$")
 MAX_ROWS = 1_000_000
 RATE_SCHEMA = Schema.of(timestamp="time", value="int")
 
@@ -134,7 +136,7 @@ class Gauge:
     >>> gauge.register(sg.Query("heat", "plant", sg.avg("value"), answer=sg.every("1 minute")))
     [StandingQuery('heat')]
     >>> print(gauge.explain("heat"))
-    heat version 1, running, since epoch 1
+    heat version 1, running, from the next epoch
     Answer every 1 min                    owed exact
       Latest avg(value) of all series     spends 0, shard 0 of 1, not shared
         Scan plant (series, ts, value)    plant, tick 1 s, late rows dropped
@@ -321,6 +323,10 @@ class Gauge:
 
     def drain(self, timeout: float = 300.0) -> int:
         """Wait until all that is there now is answered; return the epoch."""
+        if self._engine is None:
+            raise EngineFailure(
+                "this gauge does not run", "drain waits for the job", "call start() first"
+            )
         wanted = {
             stream.name: set(list_files(directory, stream.source_dict().get("format", "parquet")))
             for stream in self._expected.streams.values()
@@ -375,7 +381,14 @@ class Gauge:
 
     def explain(self, name: str) -> str:
         """The plan of a query."""
-        return explain(self._expected, name, shards=self.home.shards)
+        epoch = self.home.committed()
+        known = self.registry() if epoch and self._expected_is_committed(name) else self._expected
+        return explain(known, name, shards=self.home.shards, epoch=epoch)
+
+    def _expected_is_committed(self, name: str) -> bool:
+        standing = self.registry().queries.get(name)
+        wanted = self._expected.query(name)
+        return standing is not None and standing.version == wanted.version
 
     def answers(self, name: str | None = None, *, since_epoch: int = 0) -> pa.Table:
         """Committed answers after an epoch, as an Arrow table."""
@@ -493,7 +506,8 @@ def connect(
     Parameters
     ----------
     home
-        Directory of the gauge; on a cluster, one that all workers see.
+        Directory of the gauge; on a cluster, one that all workers see. A Spark master such as
+        spark://host:7077 may stand here too; the home is then gauge-home.
     engine
         spark, or local: the same work in one thread without a JVM.
     master
@@ -506,6 +520,8 @@ def connect(
     settings
         Further Spark settings.
     """
+    if _MASTER.match(str(home)):
+        home, master = "gauge-home", str(home)
     if engine not in ("spark", "local"):
         raise BindError(f"unknown engine {engine!r}", "engines are spark, local", "leave it out")
     default = (os.cpu_count() or 1) if engine == "spark" else 1
@@ -515,7 +531,8 @@ def connect(
 
 def _schema_of(source: Source) -> Schema:
     if source.kind == "files":
-        return infer_schema(source.options["path"], source.options["format"])
+        dialect = {k: source.options[k] for k in ("header", "delimiter") if k in source.options}
+        return infer_schema(source.options["path"], source.options["format"], **dialect)
     if source.kind == "plant":
         return PLANT_SCHEMA
     if source.kind == "rate":

@@ -31,7 +31,12 @@ since_option = click.option(
 @click.option("--follow", "-f", is_flag=True, help="Go on with answers as they come.")
 @last_option
 @since_option
-@click.option("--idle", type=click.FloatRange(min=0), hidden=True, help="End after idle seconds.")
+@click.option(
+    "--idle",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="With --follow: end after so long without an answer.",
+)
 @json_option
 def answers(
     name: str | None,

@@ -180,8 +180,7 @@ def _show(
 
     def look() -> None:
         panorama.look()
-        if (said := later.step()) is not None:
-            panorama.announce(said)
+        panorama.notice = later.step() or panorama.notice
 
     if plain or not terminal.is_terminal:
 
@@ -196,13 +195,15 @@ def _show(
 
         def draw() -> None:
             look()
-            live.update(panorama.draw(terminal.height), refresh=True)
+            live.update(panorama.draw(*terminal.size), refresh=True)
 
         watch(gauge, draw, every=LIVE_SECONDS, seconds=seconds)
 
 
 def _summary(panorama: Panorama, terminal: Console, *, kept: Path | None) -> None:
     vitals = panorama.vitals
+    if terminal.is_terminal and panorama.newest:
+        terminal.print(panorama.draw(*terminal.size))
     terminal.print(
         f"\n{vitals.epochs:,} epochs, {vitals.rows:,} rows, {vitals.answers:,} answers of "
         f"{vitals.queries:,} standing queries, {panorama.interrupted:,} of them with a bar that an "

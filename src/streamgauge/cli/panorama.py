@@ -20,7 +20,9 @@ from streamgauge.results.change_log import as_answers, epoch_answers, epochs_aft
 HISTORY = 60
 TICKER = 5
 # Lines of the head, the frames and the titles around the rows.
-FRAME_LINES = 8
+FRAME_LINES = 9
+# Below this a terminal has room for a short bar only.
+WIDE = 96
 
 Row = tuple[str, tuple[str, ...]]
 
@@ -43,6 +45,7 @@ class Panorama:
         self.values: dict[Row, deque[float]] = {}
         self.before: dict[str, float] = {}
         self.ticker: deque[Text] = deque(maxlen=TICKER)
+        self.notice = ""
         self.interrupted = 0
         self._seen = vitals.epoch
 
@@ -73,21 +76,18 @@ class Panorama:
         wide = ungrouped.filter(pc.not_equal(ungrouped["basis"], "exact"))
         told = [t.slice(t.num_rows - 1) for t in (ungrouped, wide) if t.num_rows]
         for answer in as_answers(pa.concat_tables(told)) if told else ():
-            self.announce(_changed(answer, self.before.get(answer.query)))
+            self.ticker.append(_changed(answer, self.before.get(answer.query)))
         pairs = zip(ungrouped["query"].to_pylist(), ungrouped["value"].to_pylist(), strict=True)
         self.before.update({name: value for name, value in pairs if value is not None})
 
-    def announce(self, text: str | Text) -> None:
-        """Say something on the ticker."""
-        self.ticker.append(Text(text) if isinstance(text, str) else text)
-
-    def draw(self, height: int) -> RenderableType:
-        """The whole picture, cut to a number of lines."""
+    def draw(self, width: int, height: int) -> RenderableType:
+        """The whole picture, cut to the size of a terminal."""
         lines = max(3, height - FRAME_LINES - TICKER)
         ticker = Text("\n").join([*self.ticker, *[Text("")] * (TICKER - len(self.ticker))])
         return Group(
             Panel(self._head(), title="streamgauge demo", border_style="blue"),
-            self._table(lines),
+            Text(self.notice, style="bold green"),
+            self._table(lines, draw.TRACK if width >= WIDE else draw.TRACK // 2),
             Panel(ticker, title="last changes", border_style="blue"),
         )
 
@@ -111,13 +111,13 @@ class Panorama:
         )
         return grid
 
-    def _table(self, lines: int) -> Table:
+    def _table(self, lines: int, track: int) -> Table:
         table = Table(box=None, header_style="bold", expand=True, pad_edge=False)
-        table.add_column("query", no_wrap=True, ratio=3)
+        table.add_column("query", no_wrap=True)
         table.add_column("value", justify="right", no_wrap=True)
         table.add_column("bar", no_wrap=True)
-        table.add_column("low, high", no_wrap=True, ratio=2)
-        table.add_column("made", no_wrap=True, ratio=3)
+        table.add_column("low, high", no_wrap=True)
+        table.add_column("made", no_wrap=True, ratio=1)
         table.add_column("age", justify="right", no_wrap=True)
         now = max(self.vitals.reached.values(), default=0)
         for row in self.rows[:lines]:
@@ -129,22 +129,23 @@ class Panorama:
             table.add_row(
                 draw.named(answer),
                 Text(draw.number(answer.value), style="bold"),
-                Text(self._bar(row, answer), style=style or "cyan"),
+                Text(self._bar(row, answer, track), style=style or "cyan"),
                 Text(draw.interval(answer), style=style),
                 Text(draw.standing_of(answer), style=style),
                 draw.age(answer, now),
             )
         return table
 
-    def _bar(self, row: Row, answer: Answer) -> str:
+    def _bar(self, row: Row, answer: Answer, track: int) -> str:
         values = self.values.get(row, deque([0.0]))
-        return draw.bar(answer, min(values), max(values))
+        return draw.bar(answer, min(values), max(values), track)
 
     def block(self, lines: int = 6) -> list[str]:
         """The picture as plain lines."""
         shown = [self.newest[row] for row in self.rows if row in self.newest][:lines]
-        said = [str(text) for text in self.ticker]
+        said = [*([self.notice] if self.notice else []), *map(str, self.ticker)]
         self.ticker.clear()
+        self.notice = ""
         return [
             self.vitals.line(),
             *(f"  {answer}" for answer in shown),

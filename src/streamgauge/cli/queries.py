@@ -78,12 +78,14 @@ def _as_dict(item: Listed, answers: list[Answer]) -> dict[str, Any]:
 def _print_queries(rows: list[tuple[Listed, list[Answer]]]) -> None:
     if not rows:
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
     table.add_column("name", no_wrap=True)
-    for title in ("stream", "question", "cadence", "status"):
-        table.add_column(title)
+    table.add_column("stream", no_wrap=True)
+    table.add_column("question", no_wrap=True, ratio=1)
+    for title in ("cadence", "status"):
+        table.add_column(title, no_wrap=True)
     table.add_column("version", justify="right")
-    table.add_column("newest answer")
+    table.add_column("newest answer", no_wrap=True)
     for item, answers in rows:
         query = item.standing.query
         table.add_row(

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from streamgauge.cli.draw import size
+from streamgauge.engine.catalog import registry_at
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.kernel.time import Instant, instant_text
 from streamgauge.log.journal import Journal
+from streamgauge.plan.registry import Registry
 from streamgauge.results.change_log import commits
 
 SPAN_SECONDS = 8.0
@@ -39,7 +41,9 @@ class Vitals:
     late: int = 0
     dead: int = 0
     state_bytes: int = 0
+    queries: int = 0
     reached: dict[str, Instant] = field(default_factory=dict)
+    _registry: Registry | None = None
     _marks: deque[tuple[float, int, int]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -59,6 +63,9 @@ class Vitals:
             pages = [journal.page(n) for n in range(record["start"] + 1, record["epoch"] + 1)]
             self.dead += sum(page.dead for page in pages)
             self.epoch, self.reached = record["epoch"], pages[-1].peaks
+        if fresh:
+            self._registry = registry_at(self.gauge.home, self.epoch, self._registry)
+            self.queries = len(self._registry.queries)
         self._mark()
         return bool(fresh)
 
@@ -87,11 +94,6 @@ class Vitals:
             f"{self.rows:,} rows, {self.answers:,} answers, {self.late:,} late, "
             f"{self.dead:,} dead, {self.queries:,} queries, state {size(self.state_bytes)}"
         )
-
-    @property
-    def queries(self) -> int:
-        """Queries that are registered."""
-        return self.gauge.progress().queries
 
 
 def check_running(gauge: Gauge) -> None:

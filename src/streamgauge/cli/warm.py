@@ -25,17 +25,16 @@ SENSORS = 20
 TICKS = 130
 
 
-def warmed() -> bool:
-    """Whether kernels of this release are on disk."""
-    directory = numba.config.CACHE_DIR
-    return bool(directory) and any(Path(directory).rglob("*.nbi"))
+def mark(kind: str) -> Path:
+    """File beside the kernels that says that those of a kind are there."""
+    return Path(getattr(numba.config, "CACHE_DIR", "") or tempfile.gettempdir()) / f"warm-{kind}"
 
 
 @contextmanager
 def warming() -> Iterator[list[subprocess.Popen[bytes]]]:
     """Processes that compile, one per kind of query; none when there is nothing to do."""
     command = [sys.executable, "-m", "streamgauge.cli.warm"]
-    kinds = [] if warmed() else list(_questions([]))
+    kinds = [kind for kind in _questions([]) if not mark(kind).exists()]
     processes = [
         subprocess.Popen([*command, kind], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for kind in kinds
@@ -64,6 +63,7 @@ def compile_kernels(kind: str) -> None:
         for _ in range(2):
             writer.write(TICKS)
             gauge.step()
+    mark(kind).touch()
 
 
 if __name__ == "__main__":

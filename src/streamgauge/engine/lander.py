@@ -68,6 +68,7 @@ class Lander:
         self.peaks.update(snapshot["peaks"])
         self.taken.update({name: set(paths) for name, paths in snapshot["taken"].items()})
         self.begun.update({name: (path, n) for name, (path, n) in snapshot["begun"].items()})
+        self.done.update(snapshot["inbox"])
         for number in range(self.snapshot + 1, self.number + 1):
             page = self.journal.page(number)
             self.registry.apply(page.changes, epoch=number)
@@ -125,6 +126,7 @@ class Lander:
                 "peaks": self.peaks,
                 "taken": {name: sorted(paths) for name, paths in self.taken.items()},
                 "begun": self.begun,
+                "inbox": sorted(self.done),
             },
         )
         self.snapshot = self.number
@@ -219,4 +221,4 @@ class Lander:
 def source_directory(home: Home, stream: Stream) -> str:
     """Directory that a stream's files appear in."""
     source = stream.source_dict()
-    return str(source["path"]) if source["kind"] == "files" else str(home.incoming(stream.name))
+    return str(source["path"] if "path" in source else home.incoming(stream.name))

@@ -30,7 +30,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON as a whole file; equal values give equal bytes."""
-    write_whole(path, json.dumps(value, separators=(",", ":"), sort_keys=True).encode())
+    write_whole(path, json.dumps(value, separators=(",", ":")).encode())
 
 
 def read_json(path: Path) -> Any:

@@ -61,7 +61,6 @@ def pack(state: Packed) -> bytes:
     header = json.dumps(
         {"kind": state.kind, "version": state.version, "values": state.values, "arrays": table},
         separators=(",", ":"),
-        sort_keys=True,
     ).encode()
     header += b" " * (-(_PREFIX.size + len(header)) % 8)
     body = b"".join((_PREFIX.pack(MAGIC, FORMAT, len(header)), header, *chunks))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from streamgauge.kernel.errors import EngineFailure
 from streamgauge.kernel.files import number_name, numbered, read_json, write_json
 from streamgauge.kernel.time import Instant
 from streamgauge.log.home import Home
@@ -106,5 +107,10 @@ class Journal:
     def append(self, page: Page) -> None:
         """Write the next page, whole."""
         path = self.home.journal / number_name(page.number, ".json")
-        assert not path.exists(), f"page {page.number} exists: two landers on one home"
+        if path.exists():
+            raise EngineFailure(
+                f"page {page.number} of the journal exists already",
+                f"another process lands on {self.home.path}",
+                "let one process run a home; others may register and read",
+            )
         write_json(path, page.as_dict())

@@ -8,8 +8,8 @@ from streamgauge.plan.sharing import PortfolioKey, TableKey, piece_of, share
 from streamgauge.streams.stream import Stream
 
 
-def explain(registry: Registry, name: str, *, shards: int) -> str:
-    """The plan of a query as text, outermost first."""
+def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
+    """The plan of a query as text, outermost first, as seen after an epoch."""
     standing = registry.query(name)
     query = standing.query
     stream = registry.stream(query.stream)
@@ -27,7 +27,8 @@ def explain(registry: Registry, name: str, *, shards: int) -> str:
     body = "\n".join(
         f"{'  ' * depth}{text}".ljust(width) + note for depth, (text, note) in enumerate(lines)
     )
-    title = f"{name} version {standing.version}, {standing.status}, since epoch {standing.born}"
+    since = f"since epoch {standing.born}" if standing.born <= epoch else "from the next epoch"
+    title = f"{name} version {standing.version}, {standing.status}, {since}"
     return f"{title}\n{body}\nkept back 0 of the error: nothing here is approximate"
 
 
@@ -38,7 +39,8 @@ def _evaluation(
     query = standing.query
     shared = f"shared by {sharing} queries" if sharing > 1 else "not shared"
     if isinstance(key, PortfolioKey):
-        members = "all series" if query.series is None else f"{len(query.series)} series"
+        weighted = " weighted" if query.weights else ""
+        members = "all series" if query.series is None else f"{len(query.series)}{weighted} series"
         place = f"shard {standing.id % shards} of {shards}"
         return [(f"Latest {query.select} of {members}", f"spends 0, {place}, {shared}")]
     window = registry.window_of(query)
@@ -52,7 +54,8 @@ def _evaluation(
         note = f"spends 0, one pane, {shared}"
     else:
         note = f"spends 0, ring of {key.rows} rows, {shared}"
-    window_step = (f"Window {window}", note)
+    named = f" ({query.window})" if isinstance(query.window, str) else ""
+    window_step = (f"Window {window}{named}", note)
     where = [(f"Where {key.predicate()}", "spends 0")] if key.where else []
     # A filter never goes below a window of rows: the rows are counted first.
     return [*steps, *where, window_step] if key.kind == "ring" else [*steps, window_step, *where]

@@ -104,6 +104,14 @@ class Query:
     contract: Contract = field(default_factory=Contract)
     history: bool = True
 
+    def __post_init__(self) -> None:
+        for name in ("series", "group_by", "weights"):
+            given = getattr(self, name)
+            if isinstance(given, str):
+                object.__setattr__(self, name, (given,))
+            elif given is not None and not isinstance(given, tuple):
+                object.__setattr__(self, name, tuple(given))
+
     def bind(self, stream: Stream, windows: dict[str, Window]) -> None:
         """Check the query against its stream; raise what a user can act on."""
         self.select.bind(stream.schema)
@@ -151,6 +159,13 @@ class Query:
                     f"{len(self.weights)} weights, {n_series} series, {self.select}",
                     "give one weight per series",
                 )
+        if self.series is not None and len(set(self.series)) < len(self.series):
+            twice = next(name for name in self.series if self.series.count(name) > 1)
+            raise BindError(
+                f"query {self.name!r} names series {twice!r} twice",
+                f"{len(self.series)} names, {len(set(self.series))} series",
+                "name it once; weights=(...) make it count for more",
+            )
         if self.series is not None and not self.series:
             raise BindError(
                 f"query {self.name!r} names no series", "series=() is empty", "name at least one"

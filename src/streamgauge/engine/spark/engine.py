@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -13,6 +14,10 @@ from streamgauge.engine.shard import Receipt
 from streamgauge.engine.spark.session import open_session
 from streamgauge.engine.spark.source import NAME, JournalSource
 from streamgauge.log.home import Home
+
+
+# Our own errors come back inside a long trace of Python and Java; the three parts are enough.
+_OURS = re.compile(r"streamgauge\.kernel\.errors\.(\w+: .*\n  detail: .*\n  hint: .*)")
 
 
 class SparkEngine:
@@ -88,4 +93,7 @@ class SparkEngine:
     def failure(self) -> str | None:
         """What ended the streaming query, if something did."""
         error: Any = self._query.exception() if self._query is not None else None
-        return None if error is None else str(error)
+        if error is None:
+            return None
+        ours = _OURS.findall(str(error))
+        return str(ours[-1]).strip() if ours else str(error)

@@ -66,6 +66,13 @@ def open_session(master: str | None = None, settings: dict[str, str] | None = No
     """
     active = SparkSession.getActiveSession()
     if active is not None:
+        running = active.sparkContext.master
+        if master is not None and master != running:
+            raise MissingRuntime(
+                f"this process has a Spark session on {running}",
+                f"asked for {master}",
+                "stop that session first, or leave master out",
+            )
         return active
     check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -75,7 +82,12 @@ def open_session(master: str | None = None, settings: dict[str, str] | None = No
     if local:
         options["spark.driver.bindAddress"] = options["spark.driver.host"] = "127.0.0.1"
     options.update(settings or {})
-    builder = SparkSession.builder.master(master or "local[*]").appName("streamgauge")
+    options.setdefault("spark.pyspark.python", sys.executable)
+    # Four tries per task: a worker that is killed is replaced and its share run again.
+    builder = SparkSession.builder.appName("streamgauge")
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if master is not None or not submitted:
+        builder = builder.master(master or "local[*,4]")
     for name, value in options.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

@@ -1,0 +1,18 @@
+"""One Spark session for all tests that need one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from streamgauge.engine.spark.session import open_session
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session of the whole run."""
+    session = open_session("local[2,4]")
+    yield session
+    session.stop()
