@@ -82,13 +82,18 @@ def standing_of(answer: Answer) -> str:
 
 
 def newest(answers: Sequence[Answer]) -> str:
-    """The newest answer of a query in one cell; a grouped query shows its first group."""
+    """The newest answer of a query in one cell; a grouped query shows its first group.
+
+    >>> newest([Answer("q", 2.0, 2.0, 2.0, as_of=0)]), newest([Answer("q", 2.0, 1.0, 3.0, as_of=0)])
+    ('2 ±0', '2 [1, 3]')
+    """
     if not answers:
         return "-"
     first = answers[0]
     more = f" and {len(answers) - 1} groups" if len(answers) > 1 else ""
     where = f" at {', '.join(map(str, first.group))}" if first.group else ""
-    return f"{number(first.value)} {interval(first)}{where}{more}"
+    exact = first.value is not None and first.low == first.high
+    return f"{number(first.value)} {'±0' if exact else interval(first)}{where}{more}"
 
 
 def age(answer: Answer, now: Instant) -> str:

@@ -20,6 +20,11 @@ from streamgauge.log.journal import Journal
 from streamgauge.streams.stream import Stream
 
 LIMIT = 50
+COLUMNS = ("name", "stream", "question", "cadence", "status", "version", "newest answer")
+# What goes first where the terminal is narrower than this.
+SPARED = ("stream", "cadence", "version")
+WIDE = 120
+QUESTION_LEAST = 16
 STYLES = {"running": "green", "paused": "yellow", "waiting": "cyan"}
 
 
@@ -76,28 +81,37 @@ def _as_dict(item: Listed, answers: list[Answer]) -> dict[str, Any]:
 
 
 def _print_queries(rows: list[tuple[Listed, list[Answer]]]) -> None:
+    """A table with as many columns as there is room for."""
     if not rows:
         return
-    table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
-    table.add_column("name", no_wrap=True)
-    table.add_column("stream", no_wrap=True)
-    table.add_column("question", no_wrap=True, ratio=1)
-    for title in ("cadence", "status"):
-        table.add_column(title, no_wrap=True)
-    table.add_column("version", justify="right")
-    table.add_column("newest answer", no_wrap=True)
-    for item, answers in rows:
-        query = item.standing.query
-        table.add_row(
-            query.name,
-            query.stream,
-            _question(item),
-            str(query.answer),
-            Text(item.status, style=STYLES.get(item.status, "")),
-            str(item.standing.version),
-            draw.newest(answers),
-        )
-    console().print(table)
+    terminal = console()
+    cells = [_cells(item, answers) for item, answers in rows]
+    titles = [title for title in COLUMNS if terminal.width >= WIDE or title not in SPARED]
+    taken = sum(
+        2 + max(len(title), *(len(row[title]) for row in cells)) if title != "question" else 2
+        for title in titles
+    )
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in titles:
+        # Rich would shorten all columns alike; the question is the one that can spare it.
+        room = max(terminal.width - taken, QUESTION_LEAST) if title == "question" else None
+        table.add_column(title, no_wrap=True, max_width=room)
+    for row in cells:
+        table.add_row(*(row[title] for title in titles))
+    terminal.print(table)
+
+
+def _cells(item: Listed, answers: list[Answer]) -> dict[str, str | Text]:
+    query = item.standing.query
+    return {
+        "name": query.name,
+        "stream": query.stream,
+        "question": _question(item),
+        "cadence": str(query.answer),
+        "status": Text(item.status, style=STYLES.get(item.status, "")),
+        "version": str(item.standing.version),
+        "newest answer": draw.newest(answers),
+    }
 
 
 def _question(item: Listed) -> str:
@@ -182,7 +196,7 @@ def streams(home: Path, as_json: bool) -> None:
         table.add_column(title)
     for stream, dead in rows:
         at = reached.get(stream.name)
-        table.add_row(*_cells(stream), "-" if at is None else instant_text(at), f"{dead:,}")
+        table.add_row(*_stream_cells(stream), "-" if at is None else instant_text(at), f"{dead:,}")
     if rows:
         console().print(table)
     click.echo(f"{len(rows)} streams, as of epoch {gauge.home.committed()}")
@@ -193,7 +207,7 @@ def _reached(gauge: Gauge) -> dict[str, int]:
     return Journal(gauge.home).page(epoch).peaks if epoch else {}
 
 
-def _cells(stream: Stream) -> list[str]:
+def _stream_cells(stream: Stream) -> list[str]:
     source = stream.source_dict()
     late = {
         "drop": "dropped",

@@ -6,7 +6,10 @@ import fnmatch
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import pyarrow.compute as pc
+
 from streamgauge.contracts.answer import Answer
+from streamgauge.contracts.schema import ANSWERS
 from streamgauge.engine.catalog import registry_at
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import QueryNotFound
@@ -77,13 +80,14 @@ def last_answers(home: Home, name: str | None, n: int, *, since: int, upto: int)
     """The last `n` answers given after an epoch, oldest first; reads no more epochs than needed."""
     found: list[Answer] = []
     for epoch in reversed(epochs_after(home, since)):
-        if epoch > upto:
-            continue
-        given = [a for a in as_answers(epoch_answers(home, epoch)) if name in (None, a.query)]
-        found = given + found
         if len(found) >= n:
             break
-    return found[len(found) - n :] if len(found) > n else found
+        table = epoch_answers(home, epoch) if epoch <= upto else ANSWERS.empty_table()
+        if name is not None:
+            table = table.filter(pc.equal(table["query"], name))
+        missing = n - len(found)
+        found = [*as_answers(table.slice(max(table.num_rows - missing, 0))), *found]
+    return found
 
 
 def matching(names: Iterable[str], pattern: str | None) -> list[str]:

@@ -64,7 +64,7 @@ def run(
                     _show(gauge, vitals, terminal)
         finally:
             vitals.read()
-            terminal.print(f"stopped: {vitals.line()}")
+            terminal.print(f"stopped: {vitals.line()}", soft_wrap=True)
 
 
 def _connected(project: Project, home: Path, engine: str, master: str | None) -> Gauge:

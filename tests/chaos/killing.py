@@ -1,0 +1,93 @@
+"""Killing a running gauge: the driver, or one of its Python workers."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from streamgauge.log.home import Home
+from streamgauge.results.change_log import answers, as_answers
+from streamgauge.sources.plant import Plant, PlantWriter
+from streamgauge.testing.waiting import wait_until
+
+VICTIM = Path(__file__).with_name("victim.py")
+
+
+def plant_files(directory: Path, *, n_files: int) -> Path:
+    writer = PlantWriter(Plant(n_sensors=100, seed=11), str(directory))
+    for _ in range(n_files):
+        writer.write(40)
+    return directory
+
+
+def start(home: Path, files: Path, engine: str, *more: str) -> subprocess.Popen[bytes]:
+    """Start a victim in a process group of its own."""
+    command = [sys.executable, str(VICTIM), str(home), str(files), engine, *more]
+    with (home.parent / f"{home.name}.log").open("ab") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+
+def kill_group(victim: subprocess.Popen[bytes]) -> None:
+    """kill -9 on the driver and all it started."""
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()
+
+
+def python_workers(victim: subprocess.Popen[bytes]) -> list[int]:
+    """Processes of the victim's group that are Spark's Python workers."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                group = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[2])
+                command = (entry / "cmdline").read_bytes()
+            except (OSError, IndexError):
+                continue
+            if group == victim.pid and b"pyspark.daemon" in command:
+                found.append(int(entry.name))
+    return found
+
+
+def committed(home: Path) -> int:
+    return Home(str(home), 2).committed()
+
+
+def finish(home: Path, files: Path, engine: str, *more: str) -> None:
+    """Run a victim to its end."""
+    victim = start(home, files, engine, *more)
+    try:
+        wait_until(lambda: victim.poll() is not None, 300, what="the victim to finish")
+    finally:
+        if victim.poll() is None:
+            kill_group(victim)
+    log = (home.parent / f"{home.name}.log").read_text(errors="replace")
+    assert victim.returncode == 0, log[-3000:]
+    assert (home / "done").exists()
+
+
+def kill_after_epochs(home: Path, files: Path, engine: str, n: int, seed: int, *more: str) -> None:
+    """Start, wait for some commits and a random moment more, kill everything."""
+    dice = random.Random(seed)
+    victim = start(home, files, engine, *more)
+    before = committed(home)
+    target = before + dice.randint(1, n)
+    try:
+        wait_until(
+            lambda: committed(home) >= target or victim.poll() is not None,
+            180,
+            what=f"epoch {target}",
+            every=dice.uniform(0.001, 0.05),
+        )
+    finally:
+        if victim.poll() is None:
+            kill_group(victim)
+
+
+def everything(home: Path) -> list[str]:
+    """All answers of a home, in order, as text."""
+    opened = Home(str(home), 2)
+    return [repr(answer) for answer in as_answers(answers(opened))]
