@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import time
 from typing import Any
@@ -22,14 +23,13 @@ def installed() -> bool:
 
 def run(task: Task) -> Outcome:
     """Push rows through for the time there is."""
-    from bytewax.testing import run_main
-
+    testing = importlib.import_module("bytewax.testing")
     card = Card.read(task.prepared)
     counts = {"rows": 0, "answers": 0}
     ticks = by_tick(card, ROWS)
     flow = _flow(card, task, ticks, counts)
     begun, spent = time.perf_counter(), cpu_seconds()
-    run_main(flow)
+    testing.run_main(flow)
     seconds, total = time.perf_counter() - begun, cpu_seconds()
     return Outcome(
         rows=counts["rows"],
@@ -41,9 +41,8 @@ def run(task: Task) -> Outcome:
 
 
 def _flow(card: Card, task: Task, ticks: list[TickRows], counts: dict[str, int]) -> Any:
-    import bytewax.operators as op
-    from bytewax.dataflow import Dataflow
-
+    op = importlib.import_module("bytewax.operators")
+    dataflow = importlib.import_module("bytewax.dataflow")
     keys = [[str(number) for number in numbers] for numbers in readers(card, task.queries)]
     width = card.members().shape[1]
 
@@ -54,7 +53,7 @@ def _flow(card: Card, task: Task, ticks: list[TickRows], counts: dict[str, int])
         since = (state or 0.0) + delta / width
         return (0.0, since) if abs(since) > card.epsilon else (since, None)
 
-    flow = Dataflow("spine")
+    flow = dataflow.Dataflow("spine")
     rows = op.input("rows", flow, _source(ticks, task.seconds / 2, counts))
     updates = op.flat_map("fan_out", rows, fan_out)
     checked = op.stateful_map("moved", updates, moved)
@@ -64,11 +63,10 @@ def _flow(card: Card, task: Task, ticks: list[TickRows], counts: dict[str, int])
 
 
 def _source(ticks: list[TickRows], seconds: float, counts: dict[str, int]) -> Any:
-    from bytewax.inputs import DynamicSource, StatelessSourcePartition
-
+    inputs = importlib.import_module("bytewax.inputs")
     items = [pair for rows in ticks for pair in zip(rows.sid, rows.delta, strict=True)]
 
-    class Partition(StatelessSourcePartition[tuple[int, float]]):  # type: ignore[misc]
+    class Partition(inputs.StatelessSourcePartition):  # type: ignore[misc]
         def __init__(self) -> None:
             self.deadline = time.perf_counter() + seconds
 
@@ -80,7 +78,7 @@ def _source(ticks: list[TickRows], seconds: float, counts: dict[str, int]) -> An
             counts["rows"] += len(batch)
             return batch
 
-    class Source(DynamicSource[tuple[int, float]]):  # type: ignore[misc]
+    class Source(inputs.DynamicSource):  # type: ignore[misc]
         def build(self, step_id: str, worker_index: int, worker_count: int) -> Partition:
             return Partition()
 
@@ -88,13 +86,13 @@ def _source(ticks: list[TickRows], seconds: float, counts: dict[str, int]) -> An
 
 
 def _sink(counts: dict[str, int]) -> Any:
-    from bytewax.outputs import DynamicSink, StatelessSinkPartition
+    outputs = importlib.import_module("bytewax.outputs")
 
-    class Partition(StatelessSinkPartition[Any]):  # type: ignore[misc]
+    class Partition(outputs.StatelessSinkPartition):  # type: ignore[misc]
         def write_batch(self, items: list[Any]) -> None:
             counts["answers"] += len(items)
 
-    class Sink(DynamicSink[Any]):  # type: ignore[misc]
+    class Sink(outputs.DynamicSink):  # type: ignore[misc]
         def build(self, step_id: str, worker_index: int, worker_count: int) -> Partition:
             return Partition()
 

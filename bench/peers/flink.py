@@ -5,6 +5,7 @@ Rows come from CSV, since the Python package has no Parquet reader; mini-batches
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import time
 from pathlib import Path
@@ -53,9 +54,9 @@ def run(task: Task) -> Outcome:
 
 
 def _environment(batch: int) -> Any:
-    from pyflink.table import EnvironmentSettings, TableEnvironment
-
-    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    table: Any = importlib.import_module("pyflink.table")
+    settings = table.EnvironmentSettings.in_streaming_mode()
+    environment = table.TableEnvironment.create(settings)
     config = environment.get_config()
     for name, value in {
         "parallelism.default": "2",

@@ -18,7 +18,6 @@ from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine.catalog import registry_at
@@ -32,6 +31,7 @@ from streamgauge.engine.spark.views import as_spark
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.kernel.time import DurationLike, InstantLike, duration, instant
 from streamgauge.log import inbox
+from streamgauge.log.dead_letters import dead_letters
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.plan.explain import explain
@@ -454,10 +454,7 @@ class Gauge:
 
     def dead_letters(self, stream: str) -> pa.Table:
         """Rows that could not be used, with their origin and the reason."""
-        names = sorted(_names(self.home.dead(stream)))
-        tables = [pq.read_table(self.home.dead(stream) / n) for n in names if n[0] != "."]
-        empty = pa.schema([(n, pa.string()) for n in ("origin", "reason", "row")]).empty_table()
-        return pa.concat_tables(tables) if tables else empty
+        return dead_letters(self.home, stream)
 
     def progress(self) -> Progress:
         """How the job goes."""

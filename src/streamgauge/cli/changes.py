@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,9 @@ JSON_KEYS = (
     "name", "stream", "select", "answer", "series", "weights", "window", "where", "group_by",
     "contract", "history",
 )  # fmt: skip
+
+# A table of TOML begins with a bracket too, but then comes a name.
+_JSON_BEGINNING = re.compile(r'\s*(\{|\[\s*([{"\]\d]|$))')
 
 wait_option = click.option(
     "--wait",
@@ -141,7 +145,7 @@ def _finish(
 def read_queries(name: str, text: str) -> list[Query]:
     """Queries of a JSON or TOML text; what it is shows in its name, or in its first sign."""
     as_json = name.endswith(".json") or (
-        not name.endswith(".toml") and text.lstrip()[:1] in ("[", "{") and not _toml_header(text)
+        not name.endswith(".toml") and _JSON_BEGINNING.match(text) is not None
     )
     queries = _from_json(name, text) if as_json else _from_toml(name, text)
     if not queries:
@@ -149,10 +153,6 @@ def read_queries(name: str, text: str) -> list[Query]:
             f"{name} holds no query", f"{len(text)} signs were read", "write [[queries]] tables"
         )
     return queries
-
-
-def _toml_header(text: str) -> bool:
-    return text.lstrip().startswith("[[queries]]")
 
 
 def _from_toml(name: str, text: str) -> list[Query]:

@@ -24,6 +24,7 @@ from streamgauge.cli.plant_questions import watch as watch_query
 from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.vitals import Vitals
 from streamgauge.gauge import Gauge, connect
+from streamgauge.kernel.errors import MissingRuntime
 from streamgauge.log.journal import Journal
 from streamgauge.plan.query import Query
 from streamgauge.sources.declare import plant as plant_source
@@ -67,8 +68,8 @@ def demo(home: Path | None, seconds: float | None, queries: int, engine: str, pl
                 later = _Later(gauge, portfolios(names, MORE, first=queries), _delay(seconds))
                 _show(panorama, later, terminal, seconds=seconds, plain=plain)
         finally:
-            vitals.read()
-            _summary(panorama, terminal, kept=home)
+            if vitals.read() or vitals.epochs:
+                _summary(panorama, terminal, kept=home)
 
 
 @contextmanager
@@ -82,7 +83,7 @@ def _place(home: Path | None) -> Iterator[Path]:
     try:
         yield made
         failed = False
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit, MissingRuntime):
         failed = False
         raise
     finally:

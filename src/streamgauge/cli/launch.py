@@ -18,7 +18,7 @@ from rich.console import Console
 
 from streamgauge.cli.vitals import check_running
 from streamgauge.cli.warm import warming
-from streamgauge.engine.spark.session import open_session
+from streamgauge.engine.spark.session import check_java, open_session
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 from streamgauge.results.change_log import epochs_after
@@ -68,6 +68,7 @@ class Launch:
 
     def _prepare(self) -> None:
         """Start Spark and compile the kernels side by side."""
+        check_java()
         with warming() as processes:
             with self.spinner("starting Spark"), self._quiet():
                 open_session(self.master, self.settings)

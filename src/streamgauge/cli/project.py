@@ -95,8 +95,7 @@ def load_project(path: Path) -> Project:
     """Read a project file, or the `streamgauge.toml` of a directory."""
     path = path / FILE if path.is_dir() else path
     table = Table(read_toml(path), str(path), KEYS)
-    gauge = table.table("gauge", GAUGE_KEYS)
-    gauge.place = "[gauge]"
+    gauge = Table(table.data.get("gauge", {}), "[gauge]", GAUGE_KEYS)
     home, root = gauge.text("home"), path.absolute().parent
     queries = [*queries_of(table.data.get("queries", []))]
     for name in table.texts("include") or ():
@@ -145,6 +144,12 @@ def _entries(table: Table, key: str) -> Iterable[tuple[str, Any]]:
 
 def _settings(data: Any) -> dict[str, str]:
     """Spark settings: quoted names, or tables of tables as TOML reads bare dots."""
+    if not isinstance(data, dict):
+        raise BindError(
+            "[spark] must be a table",
+            f"got {data!r}",
+            'write "spark.driver.memory" = "2g" below [spark]',
+        )
     settings: dict[str, str] = {}
     for name, value in data.items():
         if isinstance(value, dict):

@@ -116,10 +116,6 @@ class Table:
         found: tuple[float, ...] | None = self._list(key, (int, float), "a list of numbers")
         return found
 
-    def table(self, key: str, known: Iterable[str]) -> Table:
-        """A table below this one; empty when it is left out."""
-        return Table(self.data.get(key, {}), f"{self.place}.{key}".lstrip("."), known)
-
     def wrong(self, key: str, wanted: str) -> BindError:
         """What to raise for a value of the wrong type."""
         got = self.data.get(key)

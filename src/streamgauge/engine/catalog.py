@@ -19,7 +19,7 @@ def newest_snapshot(home: Home, upto: int) -> dict[str, Any]:
         except FileNotFoundError:
             continue
         return found
-    return {"registry": Registry().as_dict(), "peaks": {}, "taken": {}, "begun": {}, "inbox": []}
+    return {"registry": Registry().as_dict(), "peaks": {}, "taken": {}, "begun": {}, "inbox": [], "held": {}}
 
 
 def registry_at(home: Home, page: int, known: Registry | None = None) -> Registry:

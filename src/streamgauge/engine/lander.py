@@ -7,6 +7,7 @@ on it; everything after is replay.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.engine.catalog import newest_snapshot
+from streamgauge.log.dead_letters import bury
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan.registry import Registry
 from streamgauge.sources.parse import inspect_parquet, list_files, parse_file
@@ -62,6 +64,7 @@ class Lander:
         self.taken: dict[str, set[str]] = {}
         self.begun: dict[str, tuple[str, int]] = {}
         self.done: set[str] = set()
+        self.held: dict[str, deque[tuple[int, str, Instant]]] = {}
         snapshot = newest_snapshot(home, self.number)
         self.snapshot = snapshot["registry"]["epoch"]
         self.registry = Registry.from_dict(snapshot["registry"])
@@ -69,6 +72,8 @@ class Lander:
         self.taken.update({name: set(paths) for name, paths in snapshot["taken"].items()})
         self.begun.update({name: (path, n) for name, (path, n) in snapshot["begun"].items()})
         self.done.update(snapshot["inbox"])
+        for name, items in snapshot["held"].items():
+            self.held[name] = deque((page, path, high) for page, path, high in items)
         for number in range(self.snapshot + 1, self.number + 1):
             page = self.journal.page(number)
             self.registry.apply(page.changes, epoch=number)
@@ -80,6 +85,9 @@ class Lander:
         self.peaks.update(page.peaks)
         for segment in page.segments:
             self.begun[segment.stream] = (segment.origin, segment.groups[1])
+            if segment.path.startswith(self.home.path):
+                held = self.held.setdefault(segment.stream, deque())
+                held.append((page.number, segment.path, segment.high))
         for stream, origins in page.taken.items():
             self.taken.setdefault(stream, set()).update(origins)
         self.done = set(page.inbox)
@@ -115,6 +123,7 @@ class Lander:
         if bulk > SNAPSHOT_BULK or self.number - self.snapshot >= SNAPSHOT_EVERY:
             self._write_snapshot()
         inbox.remove(self.home, sorted(self.done))
+        self._let_go()
         return self.number
 
     def _write_snapshot(self) -> None:
@@ -127,11 +136,22 @@ class Lander:
                 "taken": {name: sorted(paths) for name, paths in self.taken.items()},
                 "begun": self.begun,
                 "inbox": sorted(self.done),
+                "held": {name: list(items) for name, items in self.held.items()},
             },
         )
         self.snapshot = self.number
         for old in numbered(self.home.registry, ".json")[:-3]:
             (self.home.registry / number_name(old, ".json")).unlink(missing_ok=True)
+
+    def _let_go(self) -> None:
+        """Delete files of our own that are past what their stream keeps."""
+        committed = self.home.committed()
+        for name, held in self.held.items():
+            stream = self.registry.streams.get(name)
+            keep = 0 if stream is None else stream.keep + stream.late.allowed + stream.late.reach
+            edge = self.peaks.get(name, NO_PEAK) - keep
+            while held and held[0][0] < committed - 1 and held[0][2] < edge:
+                Path(held.popleft()[1]).unlink(missing_ok=True)
 
     def _raise_peak(self, stream: str, to: Instant) -> None:
         self.peaks[stream] = max(self.peaks.get(stream, NO_PEAK), to)
@@ -200,7 +220,7 @@ class Lander:
         stem = f"{number_name(draft.number, '')}-{serial:06d}"
         if parsed.rejects.num_rows:
             draft.dead += parsed.rejects.num_rows
-            write_parquet(self.home.dead(stream.name) / f"{stem}.parquet", parsed.rejects)
+            bury(self.home, stream.name, stem, parsed.rejects)
         if parsed.table.num_rows:
             path = self.home.segments(stream.name) / f"{stem}.parquet"
             write_parquet(path, parsed.table)

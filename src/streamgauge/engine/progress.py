@@ -19,12 +19,13 @@ from streamgauge.engine.pieces import (
     TableWork,
     needed_panes,
 )
-from streamgauge.engine.rows import Rows, as_numbers, join, no_rows, read_columns, read_rows
+from streamgauge.engine.rows import Rows, arrange, as_numbers, join, no_rows, read_columns
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import HOUR, Instant
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal, Page
+from streamgauge.log.dead_letters import report_unusable
+from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.reader import history
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import PortfolioKey, StreamPlan, TableKey
@@ -185,16 +186,20 @@ class StreamRun:
         parts: list[Rows] = []
         for place, segment in history(self.home, self.stream.name, before=epoch, since=floor):
             try:
-                part = read_rows(
-                    self.stream, segment, place, self.state.words, self.plan.numbers(),
-                    self.plan.words(),
-                )  # fmt: skip
+                part = self._read(place, segment)
             except SourceFailure:
                 floor = max(floor, segment.high)
                 continue
             parts.append(self._within_reach(part).cut(self.state.closed)[0])
         rows = join(parts, no_rows(self.plan.numbers(), self.plan.words())).in_order()
         return rows.take(rows.ts > floor), floor
+
+    def _read(self, place: tuple[int, int], segment: Segment) -> Rows:
+        numbers, words = self.plan.numbers(), self.plan.words()
+        table = read_columns(self.stream, segment, numbers, words)
+        if place[1] % self.home.shards == self.shard:
+            report_unusable(self.home, segment, place, table, numbers)
+        return arrange(self.stream, segment, place, table, self.state.words, numbers, words)
 
     def _within_reach(self, rows: Rows) -> Rows:
         """Without the late rows that a revising stream lets go."""
@@ -236,10 +241,7 @@ class StreamRun:
         parts = [self.state.waiting]
         for serial, segment in enumerate(page.segments):
             if segment.stream == self.stream.name:
-                part = read_rows(
-                    self.stream, segment, (page.number, serial), self.state.words,
-                    self.plan.numbers(), self.plan.words(),
-                )  # fmt: skip
+                part = self._read((page.number, serial), segment)
                 self.late += int(part.late.sum())
                 parts.append(self._within_reach(part))
         return parts

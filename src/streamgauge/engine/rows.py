@@ -118,16 +118,16 @@ def no_rows(numbers: Sequence[str], words: Sequence[str]) -> Rows:
     )  # fmt: skip
 
 
-def read_rows(
+def arrange(
     stream: Stream,
     segment: Segment,
     place: tuple[int, int],
+    table: pa.Table,
     interners: dict[str, Interner],
     numbers: Sequence[str],
     words: Sequence[str],
 ) -> Rows:
-    """Read a segment's columns and give each row its effective time."""
-    table = read_columns(stream, segment, numbers, words)
+    """The columns of a segment as rows, each with its effective time."""
     ts = as_instants(table[stream.time])
     late, eff = lateness(ts, segment.peak, stream.late.allowed)
     n = len(ts)

@@ -6,11 +6,14 @@ none of it, whatever dies meanwhile.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import uuid
 from pathlib import Path
 from typing import Any
+
+from streamgauge.kernel.errors import EngineFailure
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -23,8 +26,14 @@ def write_whole(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-    except OSError:
+    except OSError as error:
         partial.unlink(missing_ok=True)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise EngineFailure(
+                f"the disk is full: {path.name} was not written",
+                f"{len(data)} bytes wanted in {path.parent}",
+                "free some space and start again: it goes on from the last committed epoch",
+            ) from error
         raise
 
 

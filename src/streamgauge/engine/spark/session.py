@@ -77,9 +77,9 @@ def open_session(master: str | None = None, settings: dict[str, str] | None = No
     check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    local = master is None or master.startswith("local")
     options = dict(SETTINGS)
-    if local:
+    # A driver on this machine only, or for a master that is, needs no address others can reach.
+    if master is None or master.startswith(("local", "spark://127.0.0.1", "spark://localhost")):
         options["spark.driver.bindAddress"] = options["spark.driver.host"] = "127.0.0.1"
     options.update(settings or {})
     options.setdefault("spark.pyspark.python", sys.executable)
