@@ -140,6 +140,7 @@ def _run_in(scratch: Path, tasks: Sequence[Task]) -> list[Outcome]:
             missing = f"not done within {limit:.0f} s"
         finally:
             _end_session(process.pid)
+            process.wait()
     found = json.loads(result.read_text(encoding="utf-8")) if result.exists() else []
     outcomes = [Outcome(**one) for one in found]
     if len(outcomes) < len(tasks):

@@ -63,7 +63,7 @@ def _flow(card: Card, task: Task, ticks: list[TickRows], counts: dict[str, int])
 
 
 def _source(ticks: list[TickRows], seconds: float, counts: dict[str, int]) -> Any:
-    inputs = importlib.import_module("bytewax.inputs")
+    inputs: Any = importlib.import_module("bytewax.inputs")
     items = [pair for rows in ticks for pair in zip(rows.sid, rows.delta, strict=True)]
 
     class Partition(inputs.StatelessSourcePartition):  # type: ignore[misc]
@@ -86,7 +86,7 @@ def _source(ticks: list[TickRows], seconds: float, counts: dict[str, int]) -> An
 
 
 def _sink(counts: dict[str, int]) -> Any:
-    outputs = importlib.import_module("bytewax.outputs")
+    outputs: Any = importlib.import_module("bytewax.outputs")
 
     class Partition(outputs.StatelessSinkPartition):  # type: ignore[misc]
         def write_batch(self, items: list[Any]) -> None:

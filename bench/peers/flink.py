@@ -15,7 +15,7 @@ from bench.data import Card
 from bench.harness import Outcome, Task, cpu_seconds
 from bench.peers.stream import TickRows, by_tick
 
-ROWS = 300_000
+ROWS = 100_000
 QUERY = """
     INSERT INTO answers
     SELECT m.query, AVG(l.v) FROM members m

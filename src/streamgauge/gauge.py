@@ -1,4 +1,4 @@
-"""Gauge: what a user holds. Declares streams, registers queries, starts and stops the job, reads answers.
+"""Gauge: what a user holds, to declare streams, register queries, run the job and read answers.
 
 Every change goes through the inbox of the home, so that any number of processes may hold a gauge on
 the same home while one of them runs it.
@@ -254,7 +254,7 @@ class Gauge:
         self._submit({"do": "drop", "names": list(names)})
 
     def advance(self, stream: str, to: InstantLike) -> None:
-        """Say that no row before an instant is still to come, so that waiting checks are answered."""
+        """Say that no row before an instant is to come, so that waiting checks are answered."""
         self._expected.stream(stream)
         self._submit({"do": "advance", "stream": stream, "instant": instant(to)})
 
@@ -449,8 +449,12 @@ class Gauge:
 
     def sink(self, directory: str | Path) -> None:
         """Write every epoch's answers as parquet while the gauge runs."""
+
+        def write(_answers: pa.Table) -> None:
+            self.export(directory)
+
         self.export(directory)
-        self.on_answers(lambda _: self.export(directory) and None)
+        self.on_answers(write)
 
     def dead_letters(self, stream: str) -> pa.Table:
         """Rows that could not be used, with their origin and the reason."""
@@ -549,5 +553,3 @@ def _arrow_fields(frame: Any) -> list[tuple[str, pa.DataType]]:
 
 def _names(directory: Path) -> list[str]:
     return [entry.name for entry in os.scandir(directory)] if directory.is_dir() else []
-
-

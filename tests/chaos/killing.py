@@ -32,7 +32,7 @@ def start(home: Path, files: Path, engine: str, *more: str) -> subprocess.Popen[
 
 
 def kill_group(victim: subprocess.Popen[bytes]) -> None:
-    """kill -9 on the driver and all it started."""
+    """Kill -9 on the driver and all it started."""
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()
 

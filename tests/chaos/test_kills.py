@@ -8,6 +8,8 @@ import signal
 from pathlib import Path
 
 import pytest
+
+from streamgauge.testing.waiting import wait_until
 from tests.chaos.killing import (
     committed,
     everything,
@@ -18,8 +20,6 @@ from tests.chaos.killing import (
     python_workers,
     start,
 )
-
-from streamgauge.testing.waiting import wait_until
 
 
 @pytest.fixture(scope="module")

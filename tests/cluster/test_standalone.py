@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from tests.chaos.killing import committed, everything, finish, kill_group, plant_files, start
 
 from streamgauge.testing.waiting import wait_until
+from tests.chaos.killing import committed, everything, finish, kill_group, plant_files, start
 
 SPARK = Path(pyspark.__file__).parent
 
@@ -53,9 +53,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         for number in range(2):
             folder = str(tmp_path / f"worker-{number}")
             more = ("--cores", "1", "--memory", "1g", "--work-dir", folder, url)
-            started.append(
-                daemon("worker.Worker", tmp_path / f"worker-{number}.log", *here, *more)
-            )
+            started.append(daemon("worker.Worker", tmp_path / f"worker-{number}.log", *here, *more))
         text = "Registering worker"
         wait_until(lambda: log.read_text().count(text) == 2, 60, what="two workers")
         yield Cluster(url, started[1:])

@@ -194,7 +194,9 @@ def test_nan_and_infinity_are_no_values_and_are_told(gauge: sg.Gauge, files: Pat
 
 def test_rows_from_the_future_do_not_push_the_watermark(gauge: sg.Gauge, files: Path) -> None:
     gauge.register(ask("n", sg.count(), window=sg.Landmark(0), answer=sg.on_close()))
-    write(files / "b.parquet", [("s1", 3, 1.0), ("s1", 100 * 365 * DAY / SECOND, 1.0), ("s1", 4, 1)])
+    write(
+        files / "b.parquet", [("s1", 3, 1.0), ("s1", 100 * 365 * DAY / SECOND, 1.0), ("s1", 4, 1)]
+    )
     write(files / "c.parquet", [("s1", 5, 1.0)])
     assert [answer.value for answer in run_out(gauge)][-1] == 5.0
     (letter,) = gauge.dead_letters("plant").to_pylist()

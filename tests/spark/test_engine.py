@@ -183,5 +183,3 @@ def test_a_job_that_fails_says_so(spark: SparkSession, tmp_path: Path) -> None:
     again.start()
     assert again.drain(timeout=120) == 1
     again.stop()
-
-

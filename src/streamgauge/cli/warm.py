@@ -1,4 +1,4 @@
-"""Compiling the kernels ahead, on all cores, while Spark starts; `python -m streamgauge.cli.warm`.
+"""Compiling the kernels ahead, on two cores, while Spark starts.
 
 Kernels are kept on disk, so this happens once per release. Without it the workers of Spark would
 compile the same kernels side by side, after Spark has started.
@@ -33,7 +33,8 @@ def mark(kind: str) -> Path:
 @contextmanager
 def warming() -> Iterator[list[subprocess.Popen[bytes]]]:
     """Processes that compile, one per kind of query; none when there is nothing to do."""
-    command = [sys.executable, "-m", "streamgauge.cli.warm"]
+    task = "import sys; from streamgauge.cli import warm; warm.compile_kernels(sys.argv[1])"
+    command = [sys.executable, "-c", task]
     kinds = [kind for kind in _questions([]) if not mark(kind).exists()]
     processes = [
         subprocess.Popen([*command, kind], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -64,7 +65,3 @@ def compile_kernels(kind: str) -> None:
             writer.write(TICKS)
             gauge.step()
     mark(kind).touch()
-
-
-if __name__ == "__main__":
-    compile_kernels(sys.argv[1])

@@ -1,4 +1,4 @@
-"""Catalog: the registry of a home as of any page, from the newest snapshot and the changes since."""
+"""Catalog: the registry of a home as of any page, from a snapshot and the changes since."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ def newest_snapshot(home: Home, upto: int) -> dict[str, Any]:
         except FileNotFoundError:
             continue
         return found
-    return {"registry": Registry().as_dict(), "peaks": {}, "taken": {}, "begun": {}, "inbox": [], "held": {}}
+    return {
+        "registry": Registry().as_dict(),
+        "peaks": {},
+        "taken": {},
+        "begun": {},
+        "inbox": [],
+        "held": {},
+    }
 
 
 def registry_at(home: Home, page: int, known: Registry | None = None) -> Registry:

@@ -15,14 +15,14 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from streamgauge.engine.catalog import newest_snapshot
 from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.files import number_name, numbered, write_json
 from streamgauge.kernel.time import Instant
 from streamgauge.log import inbox
+from streamgauge.log.dead_letters import bury
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
-from streamgauge.engine.catalog import newest_snapshot
-from streamgauge.log.dead_letters import bury
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan.registry import Registry
 from streamgauge.sources.parse import inspect_parquet, list_files, parse_file
@@ -185,7 +185,7 @@ class Lander:
         ours = [s for s in draft.segments if s.stream == stream.name and s.origin == origin]
         if not ours or ours[-1].path != origin:
             return True
-        return ours[-1].groups[1] >= pq.ParquetFile(origin).metadata.num_row_groups
+        return ours[-1].groups[1] >= int(pq.ParquetFile(origin).metadata.num_row_groups)
 
     def _pieces(self, stream: Stream, origin: str, draft: _Draft) -> Iterator[Segment]:
         """Segments of one file: in place when it is clean, else parsed and landed."""

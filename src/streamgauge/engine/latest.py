@@ -9,7 +9,9 @@ from streamgauge.contracts.answer import Answer, Charge
 from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.memory import Memories
-from streamgauge.engine.pieces import PanePiece, PortfolioPiece, RingPiece
+from streamgauge.engine.pane_piece import PanePiece
+from streamgauge.engine.portfolio_piece import PortfolioPiece
+from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.log.home import Home
 from streamgauge.operators import emission
 from streamgauge.plan.registry import Standing
@@ -29,9 +31,9 @@ def latest_answers(home: Home, name: str | None = None) -> list[Answer]:
             tick = registry.stream(stream_name).tick
             for piece in stream.pieces.values():
                 if isinstance(piece, PortfolioPiece):
-                    found += _from_memory(piece.memory, [""], by_id, tick)
+                    found += _from_memory(piece.seats.memory, [""], by_id, tick)
                 elif isinstance(piece, (PanePiece, RingPiece)):
-                    found += _from_memory(piece.work.memory, piece.work.groups.texts, by_id, tick)
+                    found += _from_memory(piece.seats.memory, piece.groups.texts, by_id, tick)
     return sorted(found, key=lambda answer: (answer.query, str(answer.group)))
 
 

@@ -7,33 +7,26 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamgauge.engine.naming import Groups, Series
-from streamgauge.engine.pieces import (
-    NO_LIMIT,
-    Bench,
-    Given,
-    PanePiece,
-    Piece,
-    PortfolioPiece,
-    RingPiece,
-    Span,
-    TableWork,
-    needed_panes,
-)
+from streamgauge.engine.pane_piece import UNSET, PanePiece, needed_panes
+from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Piece
+from streamgauge.engine.portfolio_piece import PortfolioPiece
+from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.rows import Rows, arrange, as_numbers, join, no_rows, read_columns
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import HOUR, Instant
-from streamgauge.log.home import Home
 from streamgauge.log.dead_letters import report_unusable
+from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.reader import history
+from streamgauge.operators.emission import Codes, Span
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import PortfolioKey, StreamPlan, TableKey
 from streamgauge.streams.stream import Stream
-from streamgauge.windows import panes, rings
+from streamgauge.windows.panes import empty_ring
+from streamgauge.windows.rings import empty_rings
 
 UNSTARTED = -(2**60)
-UNSET = 2**62
 
 
 @dataclass(slots=True)
@@ -118,11 +111,11 @@ class StreamRun:
     def _new_piece(self, key: PortfolioKey | TableKey, queries: list[Standing]) -> Piece:
         if isinstance(key, PortfolioKey):
             return PortfolioPiece(key)
-        work = TableWork(key, Groups(key.group_by, self.shard, self.home.shards))
+        groups = Groups(key.group_by, self.shard, self.home.shards)
         if key.kind == "ring":
-            return RingPiece(key, work, rings.Rings(key.rows))
+            return RingPiece(key, groups, empty_rings(1, key.rows))
         n_panes = needed_panes(self.registry, self.stream, key, queries)
-        return PanePiece(key, work, panes.empty_ring(n_panes, 1), panes.empty_ring(n_panes, 0))
+        return PanePiece(key, groups, empty_ring(n_panes, 1), empty_ring(n_panes, 0))
 
     def _widen_waiting(self) -> None:
         """Read from the log the columns that waiting rows did not need until now."""
@@ -161,7 +154,8 @@ class StreamRun:
         first = (self.state.first - 1) * self.stream.tick
         rows, floor = self._past(epoch, self.closed_instant - self.stream.keep)
         floor = max(first, floor)
-        span = Span(self.state.first - 1, self.state.closed, self.state.awake_until, 0, epoch)
+        state, tick = self.state, self.stream.tick
+        span = Span(state.first - 1, state.closed, state.awake_until, 0, tick, epoch)
         bench.sid = self._series(rows)
         for piece in fresh:
             if not isinstance(piece, PanePiece):
@@ -208,7 +202,7 @@ class StreamRun:
             return rows
         return rows.take(~(rows.late & (rows.ts < rows.eff - policy.reach)))
 
-    def _series(self, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    def _series(self, rows: Rows) -> Codes:
         if not self.plan.portfolios:
             return np.empty(0, np.int32)
         return self.state.series.encode(rows, self.stream.key, self.state.words)
@@ -250,7 +244,7 @@ class StreamRun:
         state, bench = self.state, self.bench()
         bench.sid = self._series(rows)
         rest = max(HOUR, self.stream.expected_gap or 0) // self.stream.tick
-        span = Span(state.closed, closed, state.awake_until, rest, epoch)
+        span = Span(state.closed, closed, state.awake_until, rest, self.stream.tick, epoch)
         given = []
         for piece in state.pieces.values():
             if isinstance(piece, PanePiece) and piece.vouched == UNSET:

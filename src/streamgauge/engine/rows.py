@@ -61,12 +61,12 @@ class Rows:
 
     def owned(self) -> Rows:
         """The same rows in arrays of their own, as the kernels are compiled for."""
-        own = {name: np.require(getattr(self, name), requirements="CW") for name in _COLUMNS}
+        own = {name: np.require(getattr(self, name), requirements=("C", "W")) for name in _COLUMNS}
         return Rows(
             **own,
-            late=np.require(self.late, requirements="CW"),
-            numbers={n: np.require(c, requirements="CW") for n, c in self.numbers.items()},
-            words={n: np.require(c, requirements="CW") for n, c in self.words.items()},
+            late=np.require(self.late, requirements=("C", "W")),
+            numbers={n: np.require(c, requirements=("C", "W")) for n, c in self.numbers.items()},
+            words={n: np.require(c, requirements=("C", "W")) for n, c in self.words.items()},
         )
 
     def cut(self, closed: int) -> tuple[Rows, Rows]:

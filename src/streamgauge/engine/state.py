@@ -13,8 +13,11 @@ import numpy as np
 
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.naming import Groups, Series
-from streamgauge.engine.pieces import PanePiece, Piece, PortfolioPiece, RingPiece, TableWork
+from streamgauge.engine.pane_piece import PanePiece
+from streamgauge.engine.pieces import Piece, Seats
+from streamgauge.engine.portfolio_piece import PortfolioPiece
 from streamgauge.engine.progress import StreamState
+from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.rows import Rows
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.kernel.wire import Array, Packed, pack, unpack
@@ -25,7 +28,7 @@ from streamgauge.windows.rings import Rings
 KIND = "shard"
 VERSION = 1
 _LATEST = ("value", "ts", "missed", "missed_ts")
-_RINGS = ("x", "y", "w", "ts", "group", "count")
+_RINGS = ("x", "y", "w", "ts", "group", "total")
 _ROWS = ("eff", "tick", "ts", "page", "segment", "row")
 
 Arrays = dict[str, Array]
@@ -147,13 +150,13 @@ def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
         for side, latest in (("x", piece.x), ("y", piece.y)):
             for name in _LATEST:
                 arrays[f"{prefix}/{side}/{name}"] = getattr(latest, name)
-        _pack_memory(prefix, piece.memory, arrays)
+        _pack_memory(prefix, piece.seats.memory, arrays)
         return {"key": piece.key.text()}
     assert isinstance(piece, (PanePiece, RingPiece))
-    groups = piece.work.groups
+    groups = piece.groups
     _pack_combiner(f"{prefix}/groups", groups.combiner, arrays)
     arrays[f"{prefix}/local"] = np.array(groups.local, np.int32)
-    _pack_memory(prefix, piece.work.memory, arrays)
+    _pack_memory(prefix, piece.seats.memory, arrays)
     values: dict[str, Any] = {"key": piece.key.text(), "texts": groups.texts}
     if isinstance(piece, PanePiece):
         arrays[f"{prefix}/ring"] = piece.ring
@@ -170,13 +173,13 @@ def _unpack_piece(
 ) -> Piece:
     parts = json.loads(values["key"])
     if parts[0] == "latest":
-        sides = [
+        x, y = (
             Latest(**{name: arrays[f"{prefix}/{side}/{name}"] for name in _LATEST})
             for side in ("x", "y")
-        ]
-        memory = _unpack_memory(prefix, arrays)
-        return PortfolioPiece(PortfolioKey(*parts[1:]), *sides, memory)
-    key = TableKey(*(tuple(part) if isinstance(part, list) else part for part in parts))
+        )
+        seats = Seats(_unpack_memory(prefix, arrays))
+        return PortfolioPiece(PortfolioKey(*parts[1:]), x, y, seats)
+    key = TableKey.from_text(values["key"])
     groups = Groups(
         key.group_by,
         shard,
@@ -185,9 +188,9 @@ def _unpack_piece(
         arrays[f"{prefix}/local"].tolist(),
         values["texts"],
     )
-    work = TableWork(key, groups, _unpack_memory(prefix, arrays))
+    seats = Seats(_unpack_memory(prefix, arrays))
     if key.kind != "ring":
         ring, late_ring = arrays[f"{prefix}/ring"], arrays[f"{prefix}/late_ring"]
-        return PanePiece(key, work, ring, late_ring, values["newest"], values["vouched"])
-    held = Rings(key.rows, **{name: arrays[f"{prefix}/ring/{name}"] for name in _RINGS})
-    return RingPiece(key, work, held, _unpack_combiner(f"{prefix}/keys", arrays))
+        return PanePiece(key, groups, ring, late_ring, values["newest"], values["vouched"], seats)
+    held = Rings(**{name: arrays[f"{prefix}/ring/{name}"] for name in _RINGS})
+    return RingPiece(key, groups, held, _unpack_combiner(f"{prefix}/keys", arrays), seats)

@@ -71,7 +71,8 @@ class Interner:
             first = np.unique(fresh, return_index=True)
             for position in first[0][np.argsort(first[1], kind="stable")]:
                 codes[position] = self.add(words[position])
-        return codes[indices]
+        encoded: Codes = codes[indices]
+        return encoded
 
 
 @dataclass(slots=True)

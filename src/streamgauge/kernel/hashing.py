@@ -14,4 +14,6 @@ def stable_hash(text: str, *, seed: int = 0) -> int:
     False
     """
     salt = seed.to_bytes(8, "little")
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8, salt=salt).digest(), "little")
+    return int.from_bytes(
+        hashlib.blake2b(text.encode(), digest_size=8, salt=salt).digest(), "little"
+    )

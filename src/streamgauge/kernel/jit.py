@@ -11,11 +11,10 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 _ROOT = Path(__file__).parent.parent
 
 
@@ -38,11 +37,12 @@ def _cache_directory() -> str:
     return str(path)
 
 
-if not numba.config.CACHE_DIR:
-    numba.config.CACHE_DIR = _cache_directory()
+_CONFIG: Any = numba.config
+if not _CONFIG.CACHE_DIR:
+    _CONFIG.CACHE_DIR = _cache_directory()
 
 
-def compiled(function: Kernel) -> Kernel:
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a kernel on first use and keep it on disk."""
-    kernel: Kernel = numba.njit(cache=True)(function)
+    kernel: Callable[..., Any] = numba.njit(cache=True)(function)
     return kernel

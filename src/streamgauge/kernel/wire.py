@@ -2,7 +2,7 @@
 
 Layout, little endian::
 
-    magic "SGST" | u16 format | u32 header bytes | header (JSON) | padding to 8 | array bytes ... | u32 crc
+    magic "SGST" | u16 format | u32 header bytes | header (JSON) | padding to 8 | arrays | u32 crc
 
 The header holds the kind of state, its own version, plain values and a table of arrays
 (name, dtype, shape, offset). The checksum covers everything before it.

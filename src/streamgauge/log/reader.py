@@ -31,7 +31,7 @@ def read_segment(segment: Segment, columns: Sequence[str], words: Sequence[str])
 def history(
     home: Home, stream: str, *, before: int, since: Instant
 ) -> Iterator[tuple[tuple[int, int], Segment]]:
-    """Segments of earlier pages that reach past an instant, in order of arrival, with their place."""
+    """Segments of earlier pages that reach past an instant, in order, each with its place."""
     journal, pages = Journal(home), []
     for number in reversed(numbered(home.journal, ".json")):
         if number < before:

@@ -106,7 +106,7 @@ def merge_pair(into: Floats, other: Floats) -> None:
 
 
 @compiled
-def finish(acc: Floats, op: int) -> float:
+def finish(acc: Floats, op: int) -> Any:
     """Answer an aggregate; NaN where it is undefined."""
     n = acc[0]
     if op == COUNT:

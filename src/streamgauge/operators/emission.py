@@ -6,6 +6,8 @@ up to 2**53 are exact in it.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,12 +22,87 @@ CADENCES = {"every": EVERY, "close": CLOSE, "change": CHANGE}
 GIVEN, LAST, LAST_COVERAGE, LAST_TICK, LAST_LOW, LAST_HIGH, LAST_SILENT, LAST_EPOCH = range(8)
 MEMORY = 8
 
+NEVER = np.int64(2**62)
+ALWAYS = np.int64(-(2**62))
+
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+
+
+class Arrivals(NamedTuple):
+    """Rows in effective order, as the kernels take them.
+
+    `place` is the series or the group of a row (-1: not ours, or filtered out), `key` its key in
+    a partition. `y` is empty unless two columns are asked for, `w` unless rows are weighted.
+    """
+
+    tick: Ints
+    ts: Ints
+    late: Flags
+    place: Codes
+    key: Codes
+    x: Floats
+    y: Floats
+    w: Floats
+
+
+class Span(NamedTuple):
+    """From the tick that was closed to the one that is closed now, and how time is cut."""
+
+    tick: int
+    last: int
+    awake_until: int
+    rest: int
+    width: int
+    epoch: int
+
+
+class Asked(NamedTuple):
+    """What all compiled queries have, as columns; periods are in ticks."""
+
+    query: Codes
+    op: Codes
+    cadence: Codes
+    every: Ints
+    by: Floats
+    since: Ints
 
 
 def empty_answers(capacity: int = 1024) -> Floats:
     """A matrix for answers to be written to."""
     return np.empty((capacity, WIDTH))
+
+
+@compiled
+def beat(cadence: Codes, period: Ints, kind: int) -> Any:
+    """Greatest common divisor of the periods of the queries of a cadence; 0 without any."""
+    step = np.int64(0)
+    for q in range(len(cadence)):
+        if cadence[q] == kind:
+            a, b = period[q], step
+            while b:
+                a, b = b, a % b
+            step = a
+    return step
+
+
+@compiled
+def next_check(tick: int, step: int, awake_until: int, coming: int) -> Any:
+    """The next tick with a check: that of the coming row, or the next beat while awake."""
+    if step == 0:
+        return coming
+    due = (tick // step + 1) * step
+    return coming if due > awake_until else min(due, coming)
+
+
+@compiled
+def run_end(ticks: Ints, i: int, tick: int) -> int:
+    """End of the run of rows of a tick that begins at row i."""
+    while i < len(ticks) and ticks[i] == tick:
+        i += 1
+    return i
 
 
 @compiled
@@ -51,7 +128,7 @@ def _differ(one: float, other: float) -> bool:
 @compiled
 def changed(
     memory: Floats, value: float, low: float, high: float, by: float, coverage: float
-) -> bool:
+) -> Any:
     """Whether an on-change query owes an answer, given its memory.
 
     Owed: a first value, a value that came or went, a move by more than `by`, another coverage, or

@@ -7,7 +7,7 @@ into batches.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,97 +24,129 @@ from streamgauge.operators.accumulate import (
     finish,
 )
 from streamgauge.operators.emission import (
+    ALWAYS,
     CHANGE,
     EVERY,
+    GIVEN,
+    LAST,
+    LAST_COVERAGE,
+    LAST_HIGH,
+    LAST_LOW,
+    NEVER,
+    Codes,
+    Floats,
+    Ints,
+    beat,
     changed,
     give,
+    next_check,
+    run_end,
 )
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-_NEVER = np.int64(2**62)
-_ALWAYS = np.int64(-(2**62))
 
-
-@dataclass(slots=True)
-class Latest:
+class Latest(NamedTuple):
     """Latest values of the series of one column, and what late rows would have made of them."""
 
-    value: Floats = field(default_factory=lambda: np.empty(0))
-    ts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-    missed: Floats = field(default_factory=lambda: np.empty(0))
-    missed_ts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-
-    def grow(self, n_series: int) -> None:
-        """Make room for more series."""
-        more = n_series - len(self.value)
-        if more > 0:
-            self.value = np.concatenate((self.value, np.full(more, np.nan)))
-            self.missed = np.concatenate((self.missed, np.full(more, np.nan)))
-            self.ts = np.concatenate((self.ts, np.full(more, _ALWAYS)))
-            self.missed_ts = np.concatenate((self.missed_ts, np.full(more, _ALWAYS)))
+    value: Floats
+    ts: Ints
+    missed: Floats
+    missed_ts: Ints
 
 
-@dataclass(slots=True)
-class Members:
-    """Compiled queries of one portfolio, as columns; `pointer` cuts `member` into queries."""
+class Members(NamedTuple):
+    """Members of the queries: `pointer` cuts `member` into queries; 0 `listed` means all series."""
 
-    query: Codes
     pointer: Ints
     member: Codes
     weight: Floats
     weighted: npt.NDArray[np.uint8]
     listed: Floats
-    op: Codes
-    cadence: Codes
-    every: Ints
-    by: Floats
-    since: Ints
+
+
+def no_values() -> Latest:
+    """No series yet."""
+    return Latest(np.empty(0), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+
+
+def with_room(latest: Latest, n_series: int) -> Latest:
+    """The same values with room for more series."""
+    more = n_series - len(latest.value)
+    if more <= 0:
+        return latest
+    unknown, never = np.full(more, np.nan), np.full(more, ALWAYS)
+    return Latest(
+        np.concatenate((latest.value, unknown)),
+        np.concatenate((latest.ts, never)),
+        np.concatenate((latest.missed, unknown)),
+        np.concatenate((latest.missed_ts, never)),
+    )
 
 
 @compiled
-def _update(value, value_ts, missed, missed_ts, sid, x, ts, late, revise):  # type: ignore[no-untyped-def]
-    if np.isnan(x) or ts < value_ts[sid]:
-        return
-    if late and not revise:
-        if ts >= missed_ts[sid]:
+def _fold(latest, rows, column, i, stop, revise):  # type: ignore[no-untyped-def]
+    """Take the values of rows i..stop-1 in; a late one that is not used counts as missed."""
+    # Columns are taken out of their tuples before the loop: each access in it would cost.
+    value, value_ts = latest.value, latest.ts
+    missed, missed_ts = latest.missed, latest.missed_ts
+    sids, times, lates = rows.place, rows.ts, rows.late
+    for j in range(i, stop):
+        sid, x, ts = sids[j], column[j], times[j]
+        if np.isnan(x) or ts < value_ts[sid]:
+            continue
+        if not lates[j] or revise:
+            value[sid] = x
+            value_ts[sid] = ts
+            missed[sid] = np.nan
+            missed_ts[sid] = ALWAYS
+        elif ts >= missed_ts[sid]:
             missed[sid] = x
             missed_ts[sid] = ts
-        return
-    value[sid] = x
-    value_ts[sid] = ts
-    missed[sid] = np.nan
-    missed_ts[sid] = _ALWAYS
 
 
 @compiled
-def _plain(start, stop, member, x):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for j in range(start, stop):
-        total += x[member[j]]
-    return total
+def _survey(latest, edge, silent):  # type: ignore[no-untyped-def]
+    """Count series without a value, with a missed one, and silent ones, which are marked."""
+    absent, missed, n_silent = 0, 0, 0
+    for s in range(len(latest.value)):
+        unknown = np.isnan(latest.value[s])
+        absent += unknown
+        missed += not np.isnan(latest.missed[s])
+        if not unknown and latest.ts[s] < edge:
+            silent[s] = 1
+            n_silent += 1
+    return absent, missed, n_silent
 
 
 @compiled
-def _general(start, stop, member, weight, weighted, op, x, x_ts, y, y_ts, since, acc):  # type: ignore[no-untyped-def]
+def _as_if_on_time(latest):  # type: ignore[no-untyped-def]
+    """The latest values had no row been late."""
+    value = np.where(np.isnan(latest.missed), latest.value, latest.missed)
+    ts = np.maximum(latest.ts, latest.missed_ts)
+    return Latest(value, ts, latest.missed, latest.missed_ts)
+
+
+@compiled
+def _known(latest, sid, since):  # type: ignore[no-untyped-def]
+    """Whether a series has a value that a query may see."""
+    return not np.isnan(latest.value[sid]) and (since == ALWAYS or latest.ts[sid] > since)
+
+
+@compiled
+def _general(q, m, op, x, y, since, acc):  # type: ignore[no-untyped-def]
     """Aggregate of the members that have a value; how many have one."""
     clear(acc)
-    n = 0
-    paired = len(y) > 0
-    total, mass = 0.0, 0.0
-    for j in range(start, stop):
-        sid = member[j]
-        v = x[sid]
-        if np.isnan(v) or (since != _ALWAYS and x_ts[sid] <= since):
-            continue
-        if paired and (np.isnan(y[sid]) or (since != _ALWAYS and y_ts[sid] <= since)):
+    n, total, mass = 0, 0.0, 0.0
+    paired = len(y.value) > 0
+    for j in range(m.pointer[q], m.pointer[q + 1]):
+        sid = m.member[j]
+        if not _known(x, sid, since) or (paired and not _known(y, sid, since)):
             continue
         n += 1
+        v = x.value[sid]
         if paired:
-            add_pair(acc, v, y[sid])
-        elif op == SUM or op == AVG:
-            w = weight[j] if weighted else 1.0
+            add_pair(acc, v, y.value[sid])
+        elif op in (SUM, AVG):
+            w = m.weight[j] if m.weighted[q] else 1.0
             total += w * v
             mass += w
         else:
@@ -131,121 +163,103 @@ def _general(start, stop, member, weight, weighted, op, x, x_ts, y, y_ts, since,
 
 
 @compiled
-def walk(  # type: ignore[no-untyped-def]
-    rows_tick, rows_sid, rows_x, rows_y, rows_ts, rows_late, revise,
-    tick, last_tick, awake_until, rest, tick_width, gap,
-    x, x_ts, x_missed, x_missed_ts, y, y_ts, y_missed, y_missed_ts,
-    query, pointer, member, weight, weighted, listed, op, cadence, every, by, since,
-    memory, epoch, out, n_out,
-):  # fmt: skip
-    """Walk from the closed tick to the last tick; append answers; return them and the rest point."""
-    n_rows, n_queries, n_series = len(rows_tick), len(query), len(x)
-    paired = len(y) > 0
-    step = np.int64(0)
-    for q in range(n_queries):
-        if cadence[q] == EVERY:
-            a, b = every[q], step
-            while b:
-                a, b = b, a % b
-            step = a
-    absent = 0
-    n_missed = 0
-    for s in range(n_series):
-        absent += np.isnan(x[s]) or (paired and np.isnan(y[s]))
-        n_missed += not np.isnan(x_missed[s]) or (paired and not np.isnan(y_missed[s]))
-    silent = np.zeros(n_series, np.uint8)
-    with_x, with_y = np.empty(0), np.empty(0)
-    with_x_ts, with_y_ts = x_ts, y_ts
-    acc = np.zeros(FIELDS)
-    i = 0
-    while True:
-        due = _NEVER
-        if step > 0:
-            due = (tick // step + 1) * step
-            if due > awake_until:
-                due = _NEVER
-        coming = rows_tick[i] if i < n_rows else _NEVER
-        now = min(due, coming)
-        if now > last_tick:
-            break
-        tick = now
-        fresh = coming == now
-        recount = False
-        while i < n_rows and rows_tick[i] == tick:
-            sid = rows_sid[i]
-            recount |= np.isnan(x[sid]) or rows_late[i] or not np.isnan(x_missed[sid])
-            _update(
-                x, x_ts, x_missed, x_missed_ts, sid, rows_x[i], rows_ts[i], rows_late[i], revise
-            )
-            if paired:
-                recount = True
-                _update(
-                    y, y_ts, y_missed, y_missed_ts, sid, rows_y[i], rows_ts[i], rows_late[i], revise
-                )
-            i += 1
-        if fresh:
-            awake_until = tick + rest
-        if recount:
-            absent, n_missed = 0, 0
-            for s in range(n_series):
-                absent += np.isnan(x[s]) or (paired and np.isnan(y[s]))
-                n_missed += not np.isnan(x_missed[s]) or (paired and not np.isnan(y_missed[s]))
-        any_silent = 0
-        if gap > 0:
-            edge = tick * tick_width - gap
-            for s in range(n_series):
-                silent[s] = not np.isnan(x[s]) and x_ts[s] < edge
-                if paired:
-                    silent[s] |= not np.isnan(y[s]) and y_ts[s] < edge
-                any_silent += silent[s]
-        if n_missed > 0:
-            with_x = np.where(np.isnan(x_missed), x, x_missed)
-            with_x_ts = np.maximum(x_ts, x_missed_ts)
-            if paired:
-                with_y = np.where(np.isnan(y_missed), y, y_missed)
-                with_y_ts = np.maximum(y_ts, y_missed_ts)
-        for q in range(n_queries):
-            if cadence[q] == EVERY:
-                if tick % every[q] != 0:
-                    continue
-            elif not fresh:
-                continue
-            start, stop = pointer[q], pointer[q + 1]
-            if absent == 0 and since[q] == _ALWAYS and not weighted[q] and (op[q] == AVG or op[q] == SUM):
-                n = stop - start
-                value = _plain(start, stop, member, x)
-                if op[q] == AVG:
-                    value /= n
-            else:
-                value, n = _general(
-                    start, stop, member, weight, weighted[q], op[q], x, x_ts, y, y_ts,
-                    since[q], acc,
-                )
-            if n == 0:
-                continue
-            low, high, n_silent = value, value, 0
-            if n_missed > 0:
-                other, _ = _general(
-                    start, stop, member, weight, weighted[q], op[q], with_x, with_x_ts, with_y,
-                    with_y_ts, since[q], acc,
-                )  # fmt: skip
-                if not np.isnan(value) and not np.isnan(other):
-                    low, high = min(value, other), max(value, other)
-            if any_silent > 0:
-                for j in range(start, stop):
-                    sid = member[j]
-                    if silent[sid] and (since[q] == _ALWAYS or x_ts[sid] > since[q]):
-                        n_silent += not paired or not np.isnan(x[sid] + y[sid])
-                if n_silent > 0:
-                    low, high = -np.inf, np.inf
-            coverage = 1.0 if listed[q] == 0.0 else n / listed[q]
-            if cadence[q] == CHANGE and not changed(
-                memory[q], value, low, high, by[q], coverage
-            ):
-                continue
+def _silent_members(q, m, x, y, since, silent):  # type: ignore[no-untyped-def]
+    n, paired = 0, len(y.value) > 0
+    for j in range(m.pointer[q], m.pointer[q + 1]):
+        sid = m.member[j]
+        if silent[sid] and _known(x, sid, since) and (not paired or _known(y, sid, since)):
+            n += 1
+    return n
+
+
+@compiled
+def _bar(q, m, op, since, value, x, y, x_all, y_all, silent, acc):  # type: ignore[no-untyped-def]
+    """The bar of a value where some rows were late or some series are silent."""
+    low, high = value, value
+    other, _ = _general(q, m, op, x_all, y_all, since, acc)
+    if not np.isnan(value) and not np.isnan(other):
+        low, high = min(value, other), max(value, other)
+    quiet = _silent_members(q, m, x, y, since, silent)
+    if quiet > 0:
+        low, high = -np.inf, np.inf
+    return low, high, quiet
+
+
+@compiled
+def _stands(past, value, by, coverage):  # type: ignore[no-untyped-def]
+    """Whether an exact value need not be answered again: the common case, decided quickly."""
+    return (
+        past[GIVEN] != 0.0
+        and abs(value - past[LAST]) <= by
+        and past[LAST_COVERAGE] == coverage
+        and past[LAST_LOW] == past[LAST_HIGH]
+    )
+
+
+@compiled
+def _check(tick, fresh, epoch, x, y, edge, asked, m, memory, out, n_out):  # type: ignore[no-untyped-def]
+    """Answer the queries that are due at a tick."""
+    acc, silent = np.zeros(FIELDS), np.zeros(len(x.value), np.uint8)
+    absent, missed, n_silent = _survey(x, edge, silent)
+    if len(y.value) > 0:
+        more = _survey(y, edge, silent)
+        absent, missed, n_silent = absent + more[0], missed + more[1], n_silent + more[2]
+    x_all, y_all = x, y
+    if missed > 0:
+        x_all, y_all = _as_if_on_time(x), _as_if_on_time(y)
+    whole, exact = absent == 0, missed == 0 and n_silent == 0
+    pointer, member, weighted, listed, values = m.pointer, m.member, m.weighted, m.listed, x.value
+    query, ops, cadence, every, by = asked.query, asked.op, asked.cadence, asked.every, asked.by
+    sinces = asked.since
+    for q in range(len(query)):
+        if not (tick % every[q] == 0 if cadence[q] == EVERY else fresh):
+            continue
+        op, since, start, stop = ops[q], sinces[q], pointer[q], pointer[q + 1]
+        if whole and since == ALWAYS and not weighted[q] and (op == AVG or op == SUM):  # noqa: SIM109
+            n, value = stop - start, 0.0
+            for j in range(start, stop):
+                value += values[member[j]]
+            if op == AVG:
+                value /= n
+        else:
+            value, n = _general(q, m, op, x, y, since, acc)
+        if n == 0:
+            continue
+        coverage = 1.0 if listed[q] == 0.0 else n / listed[q]
+        if exact and cadence[q] == CHANGE and _stands(memory[q], value, by[q], coverage):
+            continue
+        low, high, quiet = value, value, 0
+        if not exact:
+            low, high, quiet = _bar(q, m, op, since, value, x, y, x_all, y_all, silent, acc)
+        if cadence[q] != CHANGE or changed(memory[q], value, low, high, by[q], coverage):
             out = give(
-                memory[q], out, n_out, query[q], -1, tick, value, low, high, coverage, n_silent,
-                epoch,
-            )  # fmt: skip
+                memory[q], out, n_out, query[q], -1, tick, value, low, high, coverage, quiet, epoch
+            )
             n_out += 1
     return out, n_out
+
+
+@compiled
+def walk(rows, span, revise, gap, x, y, asked, members, memory, out):  # type: ignore[no-untyped-def]
+    """Walk from the closed tick to the last tick: fold rows, check what is due, give answers."""
+    step = beat(asked.cadence, asked.every, EVERY)
+    tick, awake_until = span.tick, span.awake_until
+    n_rows, i, n_out = len(rows.tick), 0, 0
+    while True:
+        coming = rows.tick[i] if i < n_rows else NEVER
+        now = next_check(tick, step, awake_until, coming)
+        if now > span.last:
+            return out[:n_out]
+        tick, fresh = now, coming == now
+        stop = run_end(rows.tick, i, tick)
+        _fold(x, rows, rows.x, i, stop, revise)
+        if len(y.value) > 0:
+            _fold(y, rows, rows.y, i, stop, revise)
+        i = stop
+        if fresh:
+            awake_until = tick + span.rest
+        if len(asked.query) > 0:
+            edge = tick * span.width - gap if gap > 0 else ALWAYS
+            out, n_out = _check(
+                tick, fresh, span.epoch, x, y, edge, asked, members, memory, out, n_out
+            )

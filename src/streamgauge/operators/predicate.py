@@ -81,7 +81,7 @@ class Predicate:
                 )
 
     def mask(self, numbers: Mapping[str, Floats], words: Mapping[str, Worded]) -> Mask:
-        """Rows that pass, as a mask; numbers use NaN for null, words are codes with their values."""
+        """Rows that pass; numbers use NaN for null, words are codes with their values."""
         return self._evaluate(numbers, words)[0]
 
     def _evaluate(
@@ -90,10 +90,10 @@ class Predicate:
         """Where the condition is surely true, and where it is surely false."""
         if self.op in ("and", "or"):
             sides = [part._evaluate(numbers, words) for part in self.parts]
-            both, either = (np.logical_and, np.logical_or)
-            if self.op == "or":
-                both, either = either, both
-            return both(sides[0][0], sides[1][0]), either(sides[0][1], sides[1][1])
+            (one, not_one), (two, not_two) = sides
+            if self.op == "and":
+                return one & two, not_one | not_two
+            return one | two, not_one & not_two
         if self.op == "not":
             true, false = self.parts[0]._evaluate(numbers, words)
             return false, true

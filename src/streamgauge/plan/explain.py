@@ -15,9 +15,7 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     stream = registry.stream(query.stream)
     key = piece_of(registry, standing)
     plan = share(registry, stream)
-    sharing = len(
-        plan.portfolios[key] if isinstance(key, PortfolioKey) else plan.tables[key]
-    )
+    sharing = len(plan.portfolios[key] if isinstance(key, PortfolioKey) else plan.tables[key])
     lines = [
         (f"Answer {query.answer}", f"owed {query.contract}"),
         *_evaluation(registry, name, key, sharing, shards),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from streamgauge.kernel.hashing import stable_hash
 from streamgauge.operators.predicate import Predicate
@@ -48,10 +49,25 @@ class TableKey:
         """Name of the state of this piece."""
         return json.dumps(
             [
-                self.kind, self.width, self.start, self.rows, self.by, self.where, self.group_by,
-                self.x, self.y, self.weight, self.born,
-            ]  # fmt: skip
+                self.kind,
+                self.width,
+                self.start,
+                self.rows,
+                self.by,
+                self.where,
+                self.group_by,
+                self.x,
+                self.y,
+                self.weight,
+                self.born,
+            ]
         )
+
+    @classmethod
+    def from_text(cls, text: str) -> TableKey:
+        """Read the name of a state back."""
+        parts: list[Any] = [tuple(p) if isinstance(p, list) else p for p in json.loads(text)]
+        return cls(*parts)
 
     def predicate(self) -> Predicate | None:
         """The filter as a value."""

@@ -66,7 +66,9 @@ def write_block(path: Path, block: Block, *, epoch: int) -> None:
     table = pa.table(columns)
     table = table.replace_schema_metadata({"streamgauge.block": FORMAT, "epoch": str(epoch)})
     sink = io.BytesIO()
-    with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as w:
+    with pa.ipc.new_file(
+        sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")
+    ) as w:
         w.write_table(table)
     write_whole(path, sink.getvalue())
 

@@ -104,4 +104,6 @@ def same_answer(one: Answer, other: Answer) -> bool:
         a.by == b.by and same_number(a.width, b.width)
         for a, b in zip(one.charges, other.charges, strict=True)
     )
-    return numbers and charges and (one.basis, one.contract_met) == (other.basis, other.contract_met)
+    return (
+        numbers and charges and (one.basis, one.contract_met) == (other.basis, other.contract_met)
+    )

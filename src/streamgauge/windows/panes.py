@@ -2,19 +2,19 @@
 
 Pane p of width w covers ((p - 1) * w, p * w]. A window is a run of panes ending at the newest
 whole slide, merged from the newest back; queries that differ only in length are all answered by
-one such pass. A landmark is a ring of one pane.
+one such pass. A landmark is a ring of one pane, of width 0.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from streamgauge.kernel.jit import compiled
 from streamgauge.operators.accumulate import (
     FIELDS,
+    VAR,
     add_pair,
     add_single,
     clear,
@@ -24,32 +24,44 @@ from streamgauge.operators.accumulate import (
 )
 from streamgauge.operators.emission import (
     CHANGE,
+    CLOSE,
     EVERY,
     GIVEN,
     LAST_COVERAGE,
+    NEVER,
+    Floats,
+    Ints,
+    beat,
     changed,
     give,
+    next_check,
+    run_end,
     write,
 )
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-NEVER = np.int64(2**62)
 
+class Shape(NamedTuple):
+    """How the queries of a table cut its panes: slide and birth in ticks, length in panes."""
 
-@dataclass(slots=True)
-class PaneQueries:
-    """Compiled queries of one pane table, sorted by slide, then by length; all in ticks or panes."""
-
-    query: Codes
-    op: Codes
-    cadence: Codes
-    every: Ints
-    by: Floats
-    since: Ints
     slide: Ints
     length: Ints
+    begun: Ints
+
+
+class Table(NamedTuple):
+    """The panes of a table, those of its late rows, and what they stand for.
+
+    `vouched` is the instant from which the panes are whole; `reach` how far back late rows revise.
+    """
+
+    ring: Floats
+    late: Floats
+    width: int
+    start: int
+    vouched: int
+    reach: int
+    paired: bool
+    revise: bool
 
 
 def empty_ring(n_panes: int, n_groups: int) -> Floats:
@@ -61,37 +73,40 @@ def empty_ring(n_panes: int, n_groups: int) -> Floats:
 
 
 @compiled
-def _open_pane(ring, late_ring, newest, pane):  # type: ignore[no-untyped-def]
+def _open_pane(table, newest, pane):  # type: ignore[no-untyped-def]
     """Move the ring forward so that `pane` is its newest; forget what falls out."""
-    n_panes = ring.shape[0]
-    first = max(newest + 1, pane - n_panes + 1)
-    for p in range(first, pane + 1):
-        for g in range(ring.shape[1]):
-            clear(ring[p % n_panes, g])
-        for g in range(late_ring.shape[1]):
-            clear(late_ring[p % n_panes, g])
+    n_panes = table.ring.shape[0]
+    for p in range(max(newest + 1, pane - n_panes + 1), pane + 1):
+        for g in range(table.ring.shape[1]):
+            clear(table.ring[p % n_panes, g])
+        for g in range(table.late.shape[1]):
+            clear(table.late[p % n_panes, g])
     return max(newest, pane)
 
 
 @compiled
-def _add(acc, x, y, w, paired):  # type: ignore[no-untyped-def]
-    if paired:
-        if not np.isnan(x) and not np.isnan(y):
-            add_pair(acc, x, y)
-    elif not np.isnan(x) and not np.isnan(w):
-        add_single(acc, x, w)
-
-
-@compiled
-def fold(ring, late_ring, newest, pane, g, x, y, w, late, revise, paired):  # type: ignore[no-untyped-def]
-    """Take one row into its pane; rows older than the ring are let go."""
-    if pane > newest:
-        newest = _open_pane(ring, late_ring, newest, pane)
-    if g >= 0 and pane > newest - ring.shape[0]:
-        if late and not revise:
-            _add(late_ring[pane % ring.shape[0], g], x, y, w, paired)
-        else:
-            _add(ring[pane % ring.shape[0], g], x, y, w, paired)
+def _fold(table, newest, rows, i, stop):  # type: ignore[no-untyped-def]
+    """Take rows i..stop-1 into their panes; rows older than the ring are let go."""
+    # Columns are taken out of their tuples before the loop: each access in it would cost.
+    ring, late_ring, width, start = table.ring, table.late, table.width, table.start
+    paired, revise, n_panes = table.paired, table.revise, table.ring.shape[0]
+    times, places, lates, xs, ys, ws = rows.ts, rows.place, rows.late, rows.x, rows.y, rows.w
+    weighted = len(ws) > 0
+    for j in range(i, stop):
+        ts, g, x = times[j], places[j], xs[j]
+        w = ws[j] if weighted else 1.0
+        pane = -((-ts) // width) if width > 0 else np.int64(0)
+        if width == 0 and ts < start:
+            continue
+        if pane > newest:
+            newest = _open_pane(table, newest, pane)
+        if g < 0 or pane <= newest - n_panes or np.isnan(x) or np.isnan(w):
+            continue
+        into = late_ring if lates[j] and not revise else ring
+        if not paired:
+            add_single(into[pane % n_panes, g], x, w)
+        elif not np.isnan(ys[j]):
+            add_pair(into[pane % n_panes, g], x, ys[j])
     return newest
 
 
@@ -104,60 +119,54 @@ def _merge(acc, other, paired, moments):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _values(ring, late_ring, newest, first, last, end, g, length, op, paired, moments, values):  # type: ignore[no-untyped-def]
+def _values(table, newest, first, last, end, g, asked, shape, moments, values):  # type: ignore[no-untyped-def]
     """Values of the queries first..last-1 for one group, by one pass from pane `end` back.
 
     Column 0 is the value, 1 and 2 the bar, 3 the number of rows.
     """
-    acc, both = np.zeros(FIELDS), np.zeros(FIELDS)
+    acc, missed, n_panes = np.zeros(FIELDS), np.zeros(FIELDS), table.ring.shape[0]
     clear(acc)
-    clear(both)
-    n_panes = ring.shape[0]
-    any_late = late_ring.shape[1] > 0
-    pane, q = end, first
-    while q < last:
-        stop = end - length[q]
+    clear(missed)
+    any_late = table.late.shape[1] > 0
+    pane = end
+    for q in range(first, last):
+        stop = max(end - shape.length[q], newest - n_panes)
         while pane > stop:
-            if newest - n_panes < pane <= newest:
-                _merge(acc, ring[pane % n_panes, g], paired, moments)
+            if pane <= newest:
+                _merge(acc, table.ring[pane % n_panes, g], table.paired, moments)
                 if any_late:
-                    _merge(both, late_ring[pane % n_panes, g], paired, moments)
-            elif pane <= newest - n_panes:
-                pane = stop + 1
+                    _merge(missed, table.late[pane % n_panes, g], table.paired, moments)
             pane -= 1
-        value = finish(acc, op[q])
-        row = values[q]
-        row[0], row[1], row[2], row[3] = value, value, value, acc[0]
-        if any_late and both[0] > 0.0:
+        value = finish(acc, asked.op[q])
+        values[q, 0], values[q, 1], values[q, 2], values[q, 3] = value, value, value, acc[0]
+        if any_late and missed[0] > 0.0:
             whole = acc.copy()
-            _merge(whole, both, paired, moments)
-            other = finish(whole, op[q])
+            _merge(whole, missed, table.paired, moments)
+            other = finish(whole, asked.op[q])
             if not np.isnan(value) and not np.isnan(other):
-                row[1], row[2] = min(value, other), max(value, other)
-        q += 1
+                values[q, 1], values[q, 2] = min(value, other), max(value, other)
 
 
 @compiled
-def _due(cadence, every, slide, tick, fresh, landmark):  # type: ignore[no-untyped-def]
-    if cadence == EVERY:
-        return tick % every == 0
-    if landmark:
-        return fresh
-    return tick % slide == 0
+def _due(q, tick, fresh, asked, shape, landmark):  # type: ignore[no-untyped-def]
+    if asked.cadence[q] == EVERY:
+        return tick % asked.every[q] == 0
+    return fresh if landmark else tick % shape.slide[q] == 0
 
 
 @compiled
-def _coverage(edge, span, landmark_start, vouched, since):  # type: ignore[no-untyped-def]
+def _coverage(edge, span, start, vouched, since):  # type: ignore[no-untyped-def]
     """Share of a window that the panes can vouch for; a span of 0 is a landmark."""
     reached = edge - max(vouched, since)
     if span == 0:
-        span = edge - landmark_start
+        span = edge - start
         reached = edge - vouched
     return max(0.0, min(1.0, reached / span)) if span > 0 else 1.0
 
 
 @compiled
 def _class_end(slide, start):  # type: ignore[no-untyped-def]
+    """End of the run of queries that move together."""
     stop = start
     while stop < len(slide) and slide[stop] == slide[start]:
         stop += 1
@@ -165,181 +174,147 @@ def _class_end(slide, start):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _check(  # type: ignore[no-untyped-def]
-    tick, fresh, ring, late_ring, newest, width, tick_width, landmark_start, vouched, paired,
-    moments, query, op, cadence, every, by, since, slide, length, memory, epoch, values, out,
-    n_out,
-):  # fmt: skip
-    """Answer the queries that are due at a tick."""
-    landmark = width == 0
-    n_groups, n_queries = memory.shape[1], len(query)
-    start = 0
-    while start < n_queries:
-        stop = _class_end(slide, start)
+def _end_pane(table, edge):  # type: ignore[no-untyped-def]
+    return edge // table.width if table.width > 0 else np.int64(0)
+
+
+@compiled
+def _emit(q, g, tick, edge, epoch, table, asked, shape, memory, values, out, n_out):  # type: ignore[no-untyped-def]
+    """Give the answer of one query and group, if it is owed."""
+    value, low, high, n = values[q, 0], values[q, 1], values[q, 2], values[q, 3]
+    span = shape.length[q] * table.width
+    coverage = _coverage(edge, span, table.start, table.vouched, asked.since[q])
+    past = memory[q, g]
+    if asked.cadence[q] == CHANGE:
+        if past[GIVEN] == 0.0 and n == 0.0:
+            return out, n_out
+        # A window that fills answers once more when it is full, not at each step.
+        seen = coverage if coverage == 1.0 else past[LAST_COVERAGE]
+        if not changed(past, value, low, high, asked.by[q], seen):
+            return out, n_out
+    elif n == 0.0:
+        return out, n_out
+    out = give(past, out, n_out, asked.query[q], g, tick, value, low, high, coverage, 0, epoch)
+    return out, n_out + 1
+
+
+@compiled
+def _check(tick, fresh, span, table, newest, moments, asked, shape, memory, values, out, n_out):  # type: ignore[no-untyped-def]
+    """Answer the queries that are due at a tick, one class of slides after the other."""
+    landmark, start = table.width == 0, 0
+    while start < len(asked.query):
+        stop = _class_end(shape.slide, start)
         any_due = False
         for q in range(start, stop):
-            any_due |= _due(cadence[q], every[q], slide[q], tick, fresh, landmark)
+            any_due |= _due(q, tick, fresh, asked, shape, landmark)
         if any_due:
-            edge = (tick // slide[start]) * slide[start]
-            end = 0 if landmark else edge * tick_width // width
-            for g in range(n_groups):
-                _values(
-                    ring, late_ring, newest, start, stop, end, g, length, op, paired, moments,
-                    values,
-                )  # fmt: skip
+            edge = (tick // shape.slide[start]) * shape.slide[start] * span.width
+            end = _end_pane(table, edge)
+            for g in range(memory.shape[1]):
+                _values(table, newest, start, stop, end, g, asked, shape, moments, values)
                 for q in range(start, stop):
-                    if not _due(cadence[q], every[q], slide[q], tick, fresh, landmark):
-                        continue
-                    value, low, high, n = values[q, 0], values[q, 1], values[q, 2], values[q, 3]
-                    coverage = _coverage(
-                        edge * tick_width, length[q] * width, landmark_start, vouched, since[q]
-                    )
-                    past = memory[q, g]
-                    if cadence[q] == CHANGE:
-                        if past[GIVEN] == 0.0 and n == 0.0:
-                            continue
-                        # A window that fills answers once more when it is full, not at each step.
-                        seen = coverage if coverage == 1.0 else past[LAST_COVERAGE]
-                        if not changed(past, value, low, high, by[q], seen):
-                            continue
-                    elif n == 0.0:
-                        continue
-                    out = give(
-                        past, out, n_out, query[q], g, tick, value, low, high, coverage, 0, epoch
-                    )
-                    n_out += 1
+                    if _due(q, tick, fresh, asked, shape, landmark):
+                        out, n_out = _emit(
+                            q, g, tick, edge, span.epoch, table, asked, shape, memory, values,
+                            out, n_out,
+                        )  # fmt: skip
         start = stop
     return out, n_out
 
 
 @compiled
-def _past_values(  # type: ignore[no-untyped-def]
-    first_tick, tick, reach, ring, late_ring, newest, width, tick_width, paired, moments,
-    op, cadence, slide, length, kept,
-):  # fmt: skip
-    """Values of all earlier checks within reach: kept[t - first_tick, q, g]."""
-    values = np.empty((len(op), 4))
+def _past_values(first_tick, tick, span, table, newest, moments, asked, shape, n_groups):  # type: ignore[no-untyped-def]
+    """Values of all earlier checks within reach, by check, query and group; NaN without rows."""
+    kept = np.empty((tick - first_tick, len(asked.query), n_groups))
+    values = np.empty((len(asked.query), 4))
     for t in range(first_tick, tick):
         start = 0
-        while start < len(op):
-            stop = _class_end(slide, start)
-            edge = (t // slide[start]) * slide[start]
-            end = 0 if width == 0 else edge * tick_width // width
-            for g in range(kept.shape[2]):
-                _values(
-                    ring, late_ring, newest, start, stop, end, g, length, op, paired, moments,
-                    values,
-                )  # fmt: skip
+        while start < len(asked.query):
+            stop = _class_end(shape.slide, start)
+            edge = (t // shape.slide[start]) * shape.slide[start] * span.width
+            end = _end_pane(table, edge)
+            for g in range(n_groups):
+                _values(table, newest, start, stop, end, g, asked, shape, moments, values)
                 for q in range(start, stop):
                     kept[t - first_tick, q, g] = values[q, 0] if values[q, 3] > 0 else np.nan
             start = stop
+    return kept
 
 
 @compiled
-def _revise(  # type: ignore[no-untyped-def]
-    first_tick, tick, before, after, query, cadence, every, since, slide, length, begun,
-    tick_width, width, vouched, out, n_out,
-):  # fmt: skip
-    """Give again the earlier answers whose value a late row changed."""
+def _revise(first_tick, tick, span, before, after, table, asked, shape, out, n_out):  # type: ignore[no-untyped-def]
+    """Give again the earlier answers whose value late rows changed."""
     for t in range(first_tick, tick):
-        for q in range(len(query)):
-            if cadence[q] == CHANGE or t <= begun[q]:
+        for q in range(len(asked.query)):
+            if asked.cadence[q] == CHANGE or t <= shape.begun[q]:
                 continue
-            if not _due(cadence[q], every[q], slide[q], t, False, False):
+            if not _due(q, t, False, asked, shape, False):
                 continue
+            edge = t // shape.slide[q] * shape.slide[q] * span.width
+            width = shape.length[q] * table.width
+            covered = _coverage(edge, width, 0, table.vouched, asked.since[q])
             for g in range(before.shape[2]):
-                value = after[t - first_tick, q, g]
-                old = before[t - first_tick, q, g]
-                if value == old or np.isnan(value) or np.isnan(old):
-                    continue
-                edge = t // slide[q] * slide[q] * tick_width
-                covered = _coverage(edge, length[q] * width, 0, vouched, since[q])
-                out = write(out, n_out, query[q], g, t, value, value, value, covered, 0, tick - t)
-                n_out += 1
+                value, old = after[t - first_tick, q, g], before[t - first_tick, q, g]
+                if value != old and not np.isnan(value) and not np.isnan(old):
+                    out = write(
+                        out, n_out, asked.query[q], g, t, value, value, value, covered, 0, tick - t
+                    )
+                    n_out += 1
     return out, n_out
 
 
 @compiled
-def walk(  # type: ignore[no-untyped-def]
-    rows_tick, rows_ts, rows_group, rows_x, rows_y, rows_w, rows_late, revise, reach,
-    tick, last_tick, awake_until, rest, tick_width, width, landmark_start, vouched, paired,
-    ring, late_ring, newest,
-    query, op, cadence, every, by, since, slide, length, begun, memory, epoch, out,
-    n_out,
-):  # fmt: skip
-    """Walk from the closed tick to the last tick: fold rows, check what is due."""
-    n_rows, n_queries = len(rows_tick), len(query)
-    landmark = width == 0
-    moments = False
-    step = np.int64(0)
-    for q in range(n_queries):
-        moments |= op[q] >= 5
-        beat = every[q] if cadence[q] == EVERY else (np.int64(0) if landmark else slide[q])
-        a, b = beat, step
-        while b:
-            a, b = b, a % b
-        step = a
-    values = np.empty((n_queries, 4))
-    i = 0
+def _brings_revisions(rows, i, tick, table, n_queries):  # type: ignore[no-untyped-def]
+    """Whether late rows of a tick may change answers given before."""
+    if not table.revise or table.width == 0 or n_queries == 0:
+        return False
+    while i < len(rows.tick) and rows.tick[i] == tick:
+        if rows.late[i] and rows.place[i] >= 0:
+            return True
+        i += 1
+    return False
+
+
+@compiled
+def walk(rows, span, table, newest, asked, shape, memory, out):  # type: ignore[no-untyped-def]
+    """Walk from the closed tick to the last tick: fold rows, check what is due, revise."""
+    step = beat(asked.cadence, asked.every, EVERY)
+    if table.width > 0:
+        for kind in (CLOSE, CHANGE):
+            other = beat(asked.cadence, shape.slide, kind)
+            while other:
+                step, other = other, step % other
+    moments, n_groups = bool((asked.op >= VAR).any()), memory.shape[1]
+    values = np.empty((len(asked.query), 4))
+    tick, awake_until = span.tick, span.awake_until
+    n_rows, i, n_out = len(rows.tick), 0, 0
     while True:
-        due = NEVER
-        if step > 0:
-            due = (tick // step + 1) * step
-            if due > awake_until:
-                due = NEVER
-        coming = rows_tick[i] if i < n_rows else NEVER
-        now = min(due, coming)
-        if now > last_tick:
-            break
-        tick = now
-        fresh = coming == now
-        revised = False
-        if revise and fresh and n_queries > 0 and not landmark:
-            j = i
-            while j < n_rows and rows_tick[j] == tick:
-                revised |= rows_late[j] and rows_group[j] >= 0
-                j += 1
-        first_tick = tick - reach // tick_width
+        coming = rows.tick[i] if i < n_rows else NEVER
+        now = next_check(tick, step, awake_until, coming)
+        if now > span.last:
+            return out[:n_out], newest
+        tick, fresh = now, coming == now
+        revised = fresh and _brings_revisions(rows, i, tick, table, len(asked.query))
+        first_tick = tick - table.reach // span.width
         before = np.empty((0, 0, 0))
         if revised:
-            before = np.empty((tick - first_tick, n_queries, memory.shape[1]))
-            _past_values(
-                first_tick, tick, reach, ring, late_ring, newest, width, tick_width, paired,
-                moments, op, cadence, slide, length, before,
-            )  # fmt: skip
-        while i < n_rows and rows_tick[i] == tick:
-            ts = rows_ts[i]
-            if landmark:
-                if ts >= landmark_start:
-                    newest = fold(
-                        ring, late_ring, newest, 0, rows_group[i], rows_x[i], rows_y[i],
-                        rows_w[i], rows_late[i], revise, paired,
-                    )  # fmt: skip
-            else:
-                newest = fold(
-                    ring, late_ring, newest, -((-ts) // width), rows_group[i], rows_x[i],
-                    rows_y[i], rows_w[i], rows_late[i], revise, paired,
-                )  # fmt: skip
-            i += 1
+            before = _past_values(
+                first_tick, tick, span, table, newest, moments, asked, shape, n_groups
+            )
+        stop = run_end(rows.tick, i, tick)
+        newest = _fold(table, newest, rows, i, stop)
+        i = stop
         if fresh:
-            awake_until = tick + rest
-        if not landmark:
-            now_pane = (tick * tick_width) // width
-            if now_pane > newest:
-                newest = _open_pane(ring, late_ring, newest, now_pane)
+            awake_until = tick + span.rest
+        if table.width > 0:
+            newest = _open_pane(table, newest, max(newest, tick * span.width // table.width))
         out, n_out = _check(
-            tick, fresh, ring, late_ring, newest, width, tick_width, landmark_start, vouched,
-            paired, moments, query, op, cadence, every, by, since, slide, length, memory,
-            epoch, values, out, n_out,
-        )  # fmt: skip
+            tick, fresh, span, table, newest, moments, asked, shape, memory, values, out, n_out
+        )
         if revised:
-            after = np.empty(before.shape)
-            _past_values(
-                first_tick, tick, reach, ring, late_ring, newest, width, tick_width, paired,
-                moments, op, cadence, slide, length, after,
-            )  # fmt: skip
+            after = _past_values(
+                first_tick, tick, span, table, newest, moments, asked, shape, n_groups
+            )
             out, n_out = _revise(
-                first_tick, tick, before, after, query, cadence, every, since, slide, length,
-                begun, tick_width, width, vouched, out, n_out,
-            )  # fmt: skip
-    return out, n_out, newest
+                first_tick, tick, span, before, after, table, asked, shape, out, n_out
+            )

@@ -7,14 +7,13 @@ import time
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from streamgauge.engine.commit import commit
 from streamgauge.engine.shard import Receipt
 from streamgauge.engine.spark.session import open_session
 from streamgauge.engine.spark.source import NAME, JournalSource
 from streamgauge.log.home import Home
-
 
 # Our own errors come back inside a long trace of Python and Java; the three parts are enough.
 _OURS = re.compile(r"streamgauge\.kernel\.errors\.(\w+: .*\n  detail: .*\n  hint: .*)")

@@ -1,0 +1,171 @@
+"""A table of panes: queries over windows of event time that share their work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from streamgauge.engine.naming import Groups
+from streamgauge.engine.pieces import (
+    NO_LIMIT,
+    Bench,
+    Given,
+    Seats,
+    arrivals,
+    grouped,
+    no_memory,
+)
+from streamgauge.engine.rows import Rows
+from streamgauge.operators.emission import Asked, Codes, Floats, Span, empty_answers
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.sharing import TableKey
+from streamgauge.streams.stream import Stream
+from streamgauge.windows.panes import Shape, Table, empty_ring, walk
+
+UNSET = 2**62
+
+
+@dataclass(slots=True)
+class PanePiece:
+    """Panes of a table, of its late rows, and the queries that read them."""
+
+    key: TableKey
+    groups: Groups
+    ring: Floats
+    late_ring: Floats
+    newest: int = NO_LIMIT
+    vouched: int = UNSET
+    seats: Seats = field(default_factory=Seats)
+    compiled: tuple[Asked, Shape] | None = None
+
+    def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
+        """Compile the queries, sorted by slide and length, and make the ring long enough."""
+        stream = bench.stream
+
+        def shape(standing: Standing) -> tuple[int, int]:
+            return shape_of(registry, stream, self.key, standing)
+
+        self.seats.arrange(queries, max(1, len(self.groups.texts)), shape)
+        active = self.seats.active
+        shapes = [shape(standing) for standing in active]
+        births = [bench.births.get(s.born, NO_LIMIT) // stream.tick for s in active]
+        self.compiled = (
+            bench.asked(active),
+            Shape(
+                slide=np.array([slide for slide, _ in shapes], np.int64),
+                length=np.array([length for _, length in shapes], np.int64),
+                begun=np.array(births, np.int64),
+            ),
+        )
+        self._lengthen(needed_panes(registry, stream, self.key, queries))
+
+    def _lengthen(self, n_panes: int) -> None:
+        """Lengthen the ring; panes keep their place in time."""
+        if n_panes > self.ring.shape[0]:
+            self.ring = _moved(self.ring, self.newest, n_panes)
+            self.late_ring = _moved(self.late_ring, self.newest, n_panes)
+
+    def advance(self, bench: Bench, rows: Rows, span: Span) -> Given:
+        """Fold rows into panes and answer what is due."""
+        assert self.compiled is not None, "advance before seat"
+        _, group = grouped(bench, self.key, self.groups, rows)
+        if self.key.born:
+            # Late rows from before a query FROM NOW must not widen its bar.
+            group = np.where(rows.ts > bench.births[self.key.born], group, np.int32(-1))
+        memory = self.seats.borrow(len(self.groups.texts))
+        out = self._walk(bench, rows, group, span, *self.compiled, memory)
+        self.seats.give_back(memory)
+        return Given(out, self.groups.texts)
+
+    def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
+        """Fold rows of the past; answer nothing."""
+        _, group = grouped(bench, self.key, self.groups, rows)
+        none = np.empty(0, np.int64)
+        memory = no_memory(len(self.groups.texts))
+        self._walk(bench, rows, group, span, bench.asked([]), Shape(none, none, none), memory)
+
+    def _walk(
+        self,
+        bench: Bench,
+        rows: Rows,
+        group: Codes,
+        span: Span,
+        asked: Asked,
+        shape: Shape,
+        memory: Floats,
+    ) -> Floats:
+        self.ring = _widened(self.ring, len(self.groups.texts))
+        if (rows.late.any() and not bench.revises) or self.late_ring.shape[1]:
+            self.late_ring = _widened(self.late_ring, self.ring.shape[1])
+        table = Table(
+            self.ring,
+            self.late_ring,
+            self.key.width,
+            self.key.start,
+            self.vouched,
+            bench.stream.late.reach,
+            self.key.y is not None,
+            bench.revises,
+        )
+        out, newest = walk(
+            arrivals(rows, self.key, group, _NO_KEYS),
+            span,
+            table,
+            self.newest,
+            asked,
+            shape,
+            memory,
+            empty_answers(),
+        )
+        self.newest = int(newest)
+        given: Floats = out
+        return given
+
+
+def shape_of(
+    registry: Registry, stream: Stream, key: TableKey, standing: Standing
+) -> tuple[int, int]:
+    """Slide of a query's window in ticks, and its length in panes."""
+    window = registry.window_of(standing.query)
+    assert window is not None, "a query without a window is no table's"
+    if window.kind == "landmark":
+        return 1, 1
+    if window.kind == "now":
+        return 1, 1
+    slide = window.slide_for(stream.tick, standing.query.answer.period or None)
+    return slide // stream.tick, window.length // key.width
+
+
+def needed_panes(
+    registry: Registry, stream: Stream, key: TableKey, queries: Sequence[Standing]
+) -> int:
+    """Panes a ring must hold: the longest window, a slide, the reach of revisions, an open one."""
+    if key.kind == "landmark":
+        return 1
+    shapes = [shape_of(registry, stream, key, standing) for standing in queries]
+    longest = max(slide * stream.tick + length * key.width for slide, length in shapes)
+    return (longest + stream.late.reach) // key.width + 3
+
+
+def _widened(ring: Floats, n_groups: int) -> Floats:
+    """The same ring with room for more groups, in steps that double."""
+    have = ring.shape[1]
+    if n_groups <= have:
+        return ring
+    wider = empty_ring(ring.shape[0], max(n_groups, 2 * have))
+    wider[:, :have] = ring
+    return wider
+
+
+def _moved(ring: Floats, newest: int, n_panes: int) -> Floats:
+    """The same panes in a longer ring."""
+    longer = empty_ring(n_panes, ring.shape[1])
+    if newest != NO_LIMIT:
+        held = np.arange(newest - ring.shape[0] + 1, newest + 1)
+        longer[held % n_panes] = ring[held % ring.shape[0]]
+    return longer
+
+
+_NO_KEYS: Codes = np.empty(0, np.int32)
