@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from streamgauge.contracts.answer import Answer, Charge
 from streamgauge.contracts.contract import Contract
-from streamgauge.gauge import Gauge, Progress, StandingQuery, connect
+from streamgauge.gauge import Gauge, StandingQuery, connect
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.operators.aggregate import (
     avg,
@@ -34,6 +34,7 @@ from streamgauge.operators.aggregate import (
 )
 from streamgauge.operators.predicate import col
 from streamgauge.plan.query import Query, every, on_change, on_close
+from streamgauge.reading import Progress
 from streamgauge.sources.declare import dataframe, files, plant, rate
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,27 +22,17 @@ from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds
 from streamgauge.engine.lander import source_directory
-from streamgauge.engine.latest import latest_answers
 from streamgauge.engine.local import LocalEngine
 from streamgauge.engine.spark.engine import SparkEngine
-from streamgauge.engine.spark.views import as_spark
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.kernel.time import DurationLike, InstantLike, duration, instant
 from streamgauge.log import inbox
-from streamgauge.log.dead_letters import dead_letters
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.plan.explain import explain
 from streamgauge.plan.query import Query
-from streamgauge.plan.registry import Registry, Standing
-from streamgauge.results.change_log import (
-    answers,
-    as_answers,
-    commits,
-    epoch_answers,
-    epochs_after,
-    export_parquet,
-)
+from streamgauge.plan.registry import Standing
+from streamgauge.reading import POLL_SECONDS, Reader
 from streamgauge.sources.declare import Source
 from streamgauge.sources.parse import infer_schema, list_files
 from streamgauge.sources.plant import SCHEMA as PLANT_SCHEMA
@@ -52,26 +40,9 @@ from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
 
-POLL_SECONDS = 0.05
 _MASTER = re.compile(r"(spark|k8s)://|local\[|yarn$")
 MAX_ROWS = 1_000_000
 RATE_SCHEMA = Schema.of(timestamp="time", value="int")
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How the job goes, from its newest commits."""
-
-    epoch: int
-    epoch_seconds: float
-    rows: int
-    rows_per_second: float
-    answers: int
-    late: int
-    dead: int
-    state_bytes: int
-    queries: int
-    running: bool
 
 
 class StandingQuery:
@@ -124,7 +95,7 @@ class StandingQuery:
         return f"StandingQuery({self.name!r})"
 
 
-class Gauge:
+class Gauge(Reader):
     """Standing queries on one home. Made by `connect`.
 
     Examples
@@ -152,7 +123,7 @@ class Gauge:
         max_rows: int,
         settings: dict[str, str] | None,
     ) -> None:
-        self.home = home
+        super().__init__(home)
         self._kind = engine
         self._master = master
         self._max_rows = max_rows
@@ -160,8 +131,6 @@ class Gauge:
         self._engine: Engine | None = None
         self._feeds = Feeds(home)
         self._frames: dict[str, Any] = {}
-        self._watchers: list[threading.Thread] = []
-        self._closing = threading.Event()
         self._expected = registry_at(home, Journal(home).last())
         for _, record in inbox.waiting(home, set()):
             self._expected.apply([record], epoch=self._expected.epoch + 1)
@@ -347,6 +316,15 @@ class Gauge:
     def _inbox_empty(self) -> bool:
         return not any(name.endswith(".json") for name in _names(self.home.control))
 
+    def _check_engine(self) -> None:
+        failure = self._engine.failure() if self._engine is not None else None
+        if failure is not None:
+            raise EngineFailure(
+                "the job stopped",
+                failure.strip()[:2000],
+                "mend the cause and start again: it goes on from the last committed epoch",
+            )
+
     def _wait(self, deadline: float, timeout: float) -> None:
         """One turn of waiting for the job; raise when it failed or took too long."""
         self._check_engine()
@@ -358,27 +336,6 @@ class Gauge:
             )
         self._closing.wait(POLL_SECONDS)
 
-    def _check_engine(self) -> None:
-        failure = self._engine.failure() if self._engine is not None else None
-        if failure is not None:
-            raise EngineFailure(
-                "the job stopped",
-                failure.strip()[:2000],
-                "mend the cause and start again: it goes on from the last committed epoch",
-            )
-
-    # Reading
-
-    def registry(self) -> Registry:
-        """What is registered as of the last committed epoch."""
-        return registry_at(self.home, self.home.committed())
-
-    def refusals(self) -> list[dict[str, str]]:
-        """Changes that the job refused, as errors."""
-        journal = Journal(self.home)
-        pages = range(1, self.home.committed() + 1)
-        return [error for number in pages for error in journal.page(number).refused]
-
     def explain(self, name: str) -> str:
         """The plan of a query."""
         epoch = self.home.committed()
@@ -389,97 +346,6 @@ class Gauge:
         standing = self.registry().queries.get(name)
         wanted = self._expected.query(name)
         return standing is not None and standing.version == wanted.version
-
-    def answers(self, name: str | None = None, *, since_epoch: int = 0) -> pa.Table:
-        """Committed answers after an epoch, as an Arrow table."""
-        return answers(self.home, name=name, after=since_epoch)
-
-    def answers_spark(self, name: str | None = None, *, since_epoch: int = 0) -> Any:
-        """Committed answers as a Spark DataFrame."""
-        return as_spark(self.answers(name, since_epoch=since_epoch))
-
-    def latest(self, name: str | None = None) -> list[Answer]:
-        """The newest answer of every query and group."""
-        return latest_answers(self.home, name)
-
-    def subscribe(
-        self,
-        name: str | None = None,
-        *,
-        since_epoch: int | None = None,
-        timeout: float | None = None,
-    ) -> Iterator[Answer]:
-        """Answers as they come, each once, from an epoch on; ends after `timeout` idle seconds."""
-        for table in self._tables(since_epoch, timeout):
-            for answer in as_answers(table):
-                if name in (None, answer.query):
-                    yield answer
-
-    def _tables(self, since_epoch: int | None, timeout: float | None) -> Iterator[pa.Table]:
-        seen = self.home.committed() if since_epoch is None else since_epoch
-        idle_since = time.monotonic()
-        while True:
-            fresh = epochs_after(self.home, seen)
-            for epoch in fresh:
-                yield epoch_answers(self.home, epoch)
-                seen, idle_since = epoch, time.monotonic()
-            if fresh:
-                continue
-            self._check_engine()
-            if self._closing.is_set() and not self.running:
-                return
-            if timeout is not None and time.monotonic() - idle_since > timeout:
-                return
-            self._closing.wait(POLL_SECONDS)
-
-    def on_answers(self, callback: Callable[[pa.Table], None]) -> None:
-        """Call back with each epoch's answers, in a thread, until the gauge stops."""
-
-        def watch(since: int = self.home.committed()) -> None:
-            for table in self._tables(since, None):
-                callback(table)
-
-        watcher = threading.Thread(target=watch, name="streamgauge-watcher", daemon=True)
-        self._watchers.append(watcher)
-        watcher.start()
-
-    def export(self, directory: str | Path, *, since_epoch: int = 0) -> list[Path]:
-        """Write committed answers as parquet, one file per epoch, each once."""
-        return export_parquet(self.home, Path(directory), after=since_epoch)
-
-    def sink(self, directory: str | Path) -> None:
-        """Write every epoch's answers as parquet while the gauge runs."""
-
-        def write(_answers: pa.Table) -> None:
-            self.export(directory)
-
-        self.export(directory)
-        self.on_answers(write)
-
-    def dead_letters(self, stream: str) -> pa.Table:
-        """Rows that could not be used, with their origin and the reason."""
-        return dead_letters(self.home, stream)
-
-    def progress(self) -> Progress:
-        """How the job goes."""
-        epoch = self.home.committed()
-        recent = commits(self.home, after=epoch - 10)
-        rows = sum(record["rows"] for record in recent)
-        seconds = sum(record["seconds"] for record in recent)
-        last = recent[-1] if recent else {}
-        page = Journal(self.home).page(epoch) if epoch else None
-        return Progress(
-            epoch=epoch,
-            epoch_seconds=last.get("seconds", 0.0),
-            rows=last.get("rows", 0),
-            rows_per_second=rows / seconds if seconds else 0.0,
-            answers=last.get("answers", 0),
-            late=last.get("late", 0),
-            dead=page.dead if page else 0,
-            state_bytes=last.get("state_bytes", 0),
-            queries=len(self._expected.queries),
-            running=self.running,
-        )
 
     def __enter__(self) -> Gauge:
         return self

@@ -1,0 +1,168 @@
+"""Reader: what anyone can read of a home: answers, plans, progress, dead letters.
+
+A reader needs no running job; it sees what is committed, and waits for more.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from streamgauge.contracts.answer import Answer
+from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.latest import latest_answers
+from streamgauge.engine.spark.views import as_spark
+from streamgauge.log.dead_letters import dead_letters
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal
+from streamgauge.plan.registry import Registry
+from streamgauge.results.change_log import (
+    answers,
+    as_answers,
+    commits,
+    epoch_answers,
+    epochs_after,
+    export_parquet,
+)
+
+POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How the job goes, from its newest commits."""
+
+    epoch: int
+    epoch_seconds: float
+    rows: int
+    rows_per_second: float
+    answers: int
+    late: int
+    dead: int
+    state_bytes: int
+    queries: int
+    running: bool
+
+
+class Reader:
+    """Reads a home; `Gauge` adds changing and running it."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self._watchers: list[threading.Thread] = []
+        self._closing = threading.Event()
+
+    @property
+    def running(self) -> bool:
+        """Whether this process runs the job."""
+        return False
+
+    def _check_engine(self) -> None:
+        """Raise when the job of this process has failed."""
+
+    def registry(self) -> Registry:
+        """What is registered as of the last committed epoch."""
+        return registry_at(self.home, self.home.committed())
+
+    def refusals(self) -> list[dict[str, str]]:
+        """Changes that the job refused, as errors."""
+        journal = Journal(self.home)
+        pages = range(1, self.home.committed() + 1)
+        return [error for number in pages for error in journal.page(number).refused]
+
+    def answers(self, name: str | None = None, *, since_epoch: int = 0) -> pa.Table:
+        """Committed answers after an epoch, as an Arrow table."""
+        return answers(self.home, name=name, after=since_epoch)
+
+    def answers_spark(self, name: str | None = None, *, since_epoch: int = 0) -> Any:
+        """Committed answers as a Spark DataFrame."""
+        return as_spark(self.answers(name, since_epoch=since_epoch))
+
+    def latest(self, name: str | None = None) -> list[Answer]:
+        """The newest answer of every query and group."""
+        return latest_answers(self.home, name)
+
+    def subscribe(
+        self,
+        name: str | None = None,
+        *,
+        since_epoch: int | None = None,
+        timeout: float | None = None,
+    ) -> Iterator[Answer]:
+        """Answers as they come, each once, from an epoch on; ends after `timeout` idle seconds."""
+        for table in self._tables(since_epoch, timeout):
+            for answer in as_answers(table):
+                if name in (None, answer.query):
+                    yield answer
+
+    def _tables(self, since_epoch: int | None, timeout: float | None) -> Iterator[pa.Table]:
+        seen = self.home.committed() if since_epoch is None else since_epoch
+        idle_since = time.monotonic()
+        while True:
+            fresh = epochs_after(self.home, seen)
+            for epoch in fresh:
+                yield epoch_answers(self.home, epoch)
+                seen, idle_since = epoch, time.monotonic()
+            if fresh:
+                continue
+            self._check_engine()
+            if self._closing.is_set() and not self.running:
+                return
+            if timeout is not None and time.monotonic() - idle_since > timeout:
+                return
+            self._closing.wait(POLL_SECONDS)
+
+    def on_answers(self, callback: Callable[[pa.Table], None]) -> None:
+        """Call back with each epoch's answers, in a thread, until the gauge stops."""
+
+        def watch(since: int = self.home.committed()) -> None:
+            for table in self._tables(since, None):
+                callback(table)
+
+        watcher = threading.Thread(target=watch, name="streamgauge-watcher", daemon=True)
+        self._watchers.append(watcher)
+        watcher.start()
+
+    def export(self, directory: str | Path, *, since_epoch: int = 0) -> list[Path]:
+        """Write committed answers as parquet, one file per epoch, each once."""
+        return export_parquet(self.home, Path(directory), after=since_epoch)
+
+    def sink(self, directory: str | Path) -> None:
+        """Write every epoch's answers as parquet while the gauge runs."""
+
+        def write(_answers: pa.Table) -> None:
+            self.export(directory)
+
+        self.export(directory)
+        self.on_answers(write)
+
+    def dead_letters(self, stream: str) -> pa.Table:
+        """Rows that could not be used, with their origin and the reason."""
+        return dead_letters(self.home, stream)
+
+    def progress(self) -> Progress:
+        """How the job goes."""
+        epoch = self.home.committed()
+        recent = commits(self.home, after=epoch - 10)
+        rows = sum(record["rows"] for record in recent)
+        seconds = sum(record["seconds"] for record in recent)
+        last = recent[-1] if recent else {}
+        page = Journal(self.home).page(epoch) if epoch else None
+        return Progress(
+            epoch=epoch,
+            epoch_seconds=last.get("seconds", 0.0),
+            rows=last.get("rows", 0),
+            rows_per_second=rows / seconds if seconds else 0.0,
+            answers=last.get("answers", 0),
+            late=last.get("late", 0),
+            dead=page.dead if page else 0,
+            state_bytes=last.get("state_bytes", 0),
+            queries=len(self.registry().queries),
+            running=self.running,
+        )
