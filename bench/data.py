@@ -281,10 +281,13 @@ class Part:
     value: Floats
 
 
-def parts(card: Card, folder: str = "rows", limit: int | None = None) -> Iterator[Part]:
+def parts(
+    card: Card, folder: str = "rows", *, start: int = 0, limit: int | None = None
+) -> Iterator[Part]:
     """The prepared rows again, file by file."""
     place = {name: number for number, name in enumerate(card.series)}
-    for path in sorted(card.path(folder).iterdir())[:limit]:
+    stop = None if limit is None else start + limit
+    for path in sorted(card.path(folder).iterdir())[start:stop]:
         table = pq.read_table(path, read_dictionary=["series"], memory_map=True)
         coded = table["series"].combine_chunks()
         words = np.array([place[name] for name in coded.dictionary.to_pylist()], np.int32)

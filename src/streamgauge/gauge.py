@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from copy import copy
 from pathlib import Path
 from types import TracebackType
@@ -24,11 +25,12 @@ from streamgauge.engine.feeds import Feeds
 from streamgauge.engine.lander import source_directory
 from streamgauge.engine.local import LocalEngine
 from streamgauge.engine.spark.engine import SparkEngine
-from streamgauge.kernel.errors import BindError, EngineFailure
+from streamgauge.kernel.errors import BindError, EngineFailure, StreamgaugeError
 from streamgauge.kernel.time import DurationLike, InstantLike, duration, instant
 from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
+from streamgauge.log.lock import holding
 from streamgauge.plan.explain import explain
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
@@ -130,6 +132,7 @@ class Gauge(Reader):
         self._settings = settings
         self._engine: Engine | None = None
         self._feeds = Feeds(home)
+        self._lock = ExitStack()
         self._frames: dict[str, Any] = {}
         self._expected = registry_at(home, Journal(home).last())
         for _, record in inbox.waiting(home, set()):
@@ -252,8 +255,13 @@ class Gauge(Reader):
             return self
         if self._engine is None:
             self._engine = self._make_engine()
+        self._lock.enter_context(holding(self.home.root))
         self._closing.clear()
-        self._engine.start()
+        try:
+            self._engine.start()
+        except StreamgaugeError:
+            self._lock.close()
+            raise
         for stream in self._expected.streams.values():
             self._start_feed(stream)
         return self
@@ -275,6 +283,7 @@ class Gauge(Reader):
         self._feeds.stop()
         if self._engine is not None:
             self._engine.stop()
+        self._lock.close()
         self._closing.set()
         for watcher in self._watchers:
             watcher.join()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
 from pathlib import Path
+
+import numpy as np
 
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import answers, as_answers
@@ -71,16 +72,16 @@ def finish(home: Path, files: Path, engine: str, *more: str) -> None:
 
 def kill_after_epochs(home: Path, files: Path, engine: str, n: int, seed: int, *more: str) -> None:
     """Start, wait for some commits and a random moment more, kill everything."""
-    dice = random.Random(seed)
+    dice = np.random.default_rng(seed)
     victim = start(home, files, engine, *more)
     before = committed(home)
-    target = before + dice.randint(1, n)
+    target = before + int(dice.integers(1, n + 1))
     try:
         wait_until(
             lambda: committed(home) >= target or victim.poll() is not None,
             180,
             what=f"epoch {target}",
-            every=dice.uniform(0.001, 0.05),
+            every=float(dice.uniform(0.001, 0.05)),
         )
     finally:
         if victim.poll() is None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from streamgauge.testing.waiting import wait_until
@@ -61,7 +61,7 @@ def test_python_workers_killed_while_spark_runs(
     files, expected = undisturbed
     home = tmp_path / "home"
     victim = start(home, files, "spark", "local[2,4]")
-    dice = random.Random(1)
+    dice = np.random.default_rng(1)
     try:
         for _ in range(3):
             target = committed(home) + 2
@@ -72,7 +72,7 @@ def test_python_workers_killed_while_spark_runs(
             )
             workers = python_workers(victim)
             if victim.poll() is None and workers:
-                os.kill(dice.choice(workers), signal.SIGKILL)
+                os.kill(int(dice.choice(workers)), signal.SIGKILL)
         wait_until(lambda: victim.poll() is not None, 240, what="the end")
     finally:
         if victim.poll() is None:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import streamgauge as sg
-from streamgauge.cli import job, main
+from streamgauge.cli import main
 
 ROWS = """ts,series,site,value
 2026-01-01T00:00:01Z,a,north,1
@@ -94,7 +94,7 @@ def running(home: Path) -> Callable[[], AbstractContextManager[sg.Gauge]]:
 
     @contextmanager
     def run() -> Iterator[sg.Gauge]:
-        with job.holding(home), sg.connect(home, engine="local") as gauge:
+        with sg.connect(home, engine="local") as gauge:
             yield gauge.start()
 
     return run

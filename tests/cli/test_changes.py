@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import streamgauge as sg
-from streamgauge.cli import in_force, job
+from streamgauge.cli import in_force
 from streamgauge.kernel.errors import EngineFailure
+from streamgauge.log import lock
 from streamgauge.log.home import Home
 
 MORE = """
@@ -96,7 +97,7 @@ def test_waiting_in_vain_is_8(call, home: Path, more: Path) -> None:
 
 def test_a_job_that_is_slow_is_no_error(call, home, more, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(in_force, "DEFAULT_SECONDS", 0.1)
-    with job.holding(home):
+    with lock.holding(home):
         result = call("register", more, "--home", home)
     assert result.exit_code == 0
     assert result.stdout == "register more: left in the inbox, not in force yet\n"
@@ -174,11 +175,11 @@ def test_unreadable_queries_are_2(call, home: Path, text: str, said: str) -> Non
 
 
 def test_two_jobs_on_one_home_are_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
     with (
-        job.holding(home),
+        lock.holding(home),
         pytest.raises(EngineFailure, match="a job runs on"),
-        job.holding(home),
+        lock.holding(home),
     ):
         pass
-    assert not job.held(home)
+    assert not lock.held(home)

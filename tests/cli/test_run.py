@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 import streamgauge as sg
-from streamgauge.cli import job, launch
+from streamgauge.cli import launch
 from streamgauge.cli import run as run_module
 from streamgauge.cli.options import console
 from streamgauge.cli.vitals import Vitals, check_running
 from streamgauge.engine.local import LocalEngine
 from streamgauge.kernel.errors import EngineFailure
+from streamgauge.log import lock
 from streamgauge.testing.waiting import wait_until
 
 PROJECT = """
@@ -91,7 +92,7 @@ def test_ctrl_c_stops_cleanly_with_130(call, project: Path, monkeypatch) -> None
     assert result.exit_code == 130
     assert "stopped: epoch 1" in result.stdout
     assert "Traceback" not in result.stderr
-    assert not job.held(home)
+    assert not lock.held(home)
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -105,8 +106,8 @@ def test_sigterm_stops_cleanly_with_0(call, project: Path, monkeypatch) -> None:
 
 
 def test_a_second_job_is_refused(call, project: Path, monkeypatch) -> None:
-    monkeypatch.setattr(job, "PATIENCE_SECONDS", 0.1)
-    with job.holding(project.parent / "home"):
+    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
+    with lock.holding(project.parent / "home"):
         result = call("run", project, "--once")
     assert result.exit_code == 8
     assert "a job runs on" in result.stderr

@@ -14,7 +14,6 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from streamgauge.cli import job
 from streamgauge.cli.in_force import Change
 from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import console
@@ -25,6 +24,7 @@ from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.vitals import Vitals
 from streamgauge.gauge import Gauge, connect
 from streamgauge.kernel.errors import MissingRuntime
+from streamgauge.log import lock
 from streamgauge.log.journal import Journal
 from streamgauge.plan.query import Query
 from streamgauge.sources.declare import plant as plant_source
@@ -52,7 +52,8 @@ PLAIN_SECONDS = 2.0
 def demo(home: Path | None, seconds: float | None, queries: int, engine: str, plain: bool) -> None:
     """Show live answers of a synthetic plant: 1,000 sensors, some thousand standing queries."""
     terminal = console()
-    with _place(home) as place, job.holding(place):
+    with _place(home) as place:
+        lock.refuse_if_held(place)
         gauge = connect(place, engine=engine)
         names = _declare(gauge, queries)
         terminal.print(

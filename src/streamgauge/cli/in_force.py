@@ -8,16 +8,14 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from streamgauge.cli import job
 from streamgauge.cli.options import console
 from streamgauge.engine.catalog import registry_at
 from streamgauge.kernel.errors import EngineFailure
+from streamgauge.log import lock
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 
 DEFAULT_SECONDS = 10.0
-# For a job that holds no lock but committed a moment ago.
-PROBE_SECONDS = 2.0
 POLL_SECONDS = 0.05
 
 
@@ -74,10 +72,10 @@ def settle(home: Home, change: Change, wait: float | None) -> Outcome:
     wait
         Seconds; running out of them is an error. None: as long as it makes sense, and no error.
     """
-    running = job.held(home.root)
+    running = lock.held(home.root)
     seconds = wait
     if seconds is None:
-        seconds = DEFAULT_SECONDS if running else PROBE_SECONDS if job.fresh(home) else 0.0
+        seconds = DEFAULT_SECONDS if running else 0.0
     epoch = _awaited(home, change, seconds)
     if epoch is not None:
         _check_refused(home, change, epoch)

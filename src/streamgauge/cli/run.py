@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from streamgauge.cli import job
 from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import console, home_option
 from streamgauge.cli.project import FILE, Project, bring, load_project
 from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.vitals import Vitals
 from streamgauge.gauge import MAX_ROWS, Gauge, connect
+from streamgauge.log import lock
 
 LIVE_SECONDS = 0.25
 PLAIN_SECONDS = 5.0
@@ -50,21 +50,21 @@ def run(
     home = home if asked or loaded.home is None else loaded.home
     engine = engine or loaded.engine or "spark"
     terminal = console()
-    with job.holding(home):
-        master = master or loaded.master
-        gauge = _connected(loaded, home, engine, master)
-        brought = bring(loaded, gauge, expected_registry(gauge.home), prune=prune)
-        terminal.print(f"home {home}, {len(loaded.streams)} streams, {brought}")
-        vitals = Vitals(gauge)
-        try:
-            with Launch(gauge, terminal, engine, master, loaded.settings).running():
-                if once:
-                    gauge.drain(timeout=math.inf)
-                else:
-                    _show(gauge, vitals, terminal)
-        finally:
-            vitals.read()
-            terminal.print(f"stopped: {vitals.line()}", soft_wrap=True)
+    lock.refuse_if_held(home)
+    master = master or loaded.master
+    gauge = _connected(loaded, home, engine, master)
+    brought = bring(loaded, gauge, expected_registry(gauge.home), prune=prune)
+    terminal.print(f"home {home}, {len(loaded.streams)} streams, {brought}")
+    vitals = Vitals(gauge)
+    try:
+        with Launch(gauge, terminal, engine, master, loaded.settings).running():
+            if once:
+                gauge.drain(timeout=math.inf)
+            else:
+                _show(gauge, vitals, terminal)
+    finally:
+        vitals.read()
+        terminal.print(f"stopped: {vitals.line()}", soft_wrap=True)
 
 
 def _connected(project: Project, home: Path, engine: str, master: str | None) -> Gauge:

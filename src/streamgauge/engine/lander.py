@@ -33,6 +33,9 @@ SNAPSHOT_EVERY = 256
 SNAPSHOT_BULK = 1000
 
 
+Named = tuple[str, dict[str, Any]]
+
+
 @dataclass(slots=True)
 class _Draft:
     """A page in the making."""
@@ -65,6 +68,8 @@ class Lander:
         self.begun: dict[str, tuple[str, int]] = {}
         self.done: set[str] = set()
         self.held: dict[str, deque[tuple[int, str, Instant]]] = {}
+        self.heard: set[str] = set()
+        self.landed: set[str] = set()
         snapshot = newest_snapshot(home, self.number)
         self.snapshot = snapshot["registry"]["epoch"]
         self.registry = Registry.from_dict(snapshot["registry"])
@@ -94,7 +99,8 @@ class Lander:
 
     def land(self) -> int:
         """Write the next page if there is anything new; return the newest page's number."""
-        records = inbox.waiting(self.home, self.done)
+        waiting = inbox.waiting(self.home, self.done)
+        records, early = self._in_turn(waiting)
         draft = _Draft(self.number + 1, time.time_ns() // 1000)
         changes = [record for _, record in records]
         refused = self.registry.apply(changes, epoch=draft.number) if changes else []
@@ -104,7 +110,8 @@ class Lander:
         for stream in self.registry.streams.values():
             self._land_stream(stream, draft)
         if not (changes or draft.segments or draft.taken):
-            return self.number
+            # Only an advance waits, and no file lay before it: its turn is now.
+            return self.land() if early & self.landed else self.number
         page = Page(
             draft.number,
             draft.landed_at,
@@ -125,6 +132,25 @@ class Lander:
         inbox.remove(self.home, sorted(self.done))
         self._let_go()
         return self.number
+
+    def _in_turn(self, waiting: list[Named]) -> tuple[list[Named], set[str]]:
+        """Records for the next page, and the streams whose advance has to wait.
+
+        An advance says that no earlier row is to come; the files that lay there when it was said
+        go first, or it would make them late.
+        """
+        declared = {r["stream"]["name"] for _, r in waiting if r["do"] == "stream"}
+        known = declared | set(self.registry.streams)
+        records, early = [], set()
+        for name, record in waiting:
+            stream = record["stream"] if record["do"] == "advance" else None
+            if stream in known and not (name in self.heard and stream in self.landed):
+                self.heard.add(name)
+                early.add(stream)
+            else:
+                records.append((name, record))
+        self.landed -= early
+        return records, early
 
     def _write_snapshot(self) -> None:
         self.registry.epoch = self.number
@@ -170,6 +196,7 @@ class Lander:
                 draft.taken.setdefault(stream.name, []).append(origin)
             if room <= 0:
                 return
+        self.landed.add(stream.name)
 
     def _new_files(self, stream: Stream) -> Iterator[str]:
         source = stream.source_dict()

@@ -19,9 +19,17 @@ from streamgauge.plan.registry import Standing
 
 def latest_answers(home: Home, name: str | None = None) -> list[Answer]:
     """The newest answer of every query and group, or of one query."""
-    epoch = home.committed()
-    if epoch == 0:
-        return []
+    while True:
+        epoch = home.committed()
+        try:
+            return _answers_after(home, epoch, name) if epoch else []
+        except FileNotFoundError:
+            # Two epochs passed while we read, and the state we read from is gone.
+            if home.committed() == epoch:
+                raise
+
+
+def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
     registry = registry_at(home, epoch)
     by_id = {s.id: s for s in registry.queries.values() if name in (None, s.query.name)}
     found: list[Answer] = []

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from streamgauge.sources.plant import Plant
+
 FORMATS = ("parquet", "csv", "jsonl")
 
 
@@ -35,6 +37,7 @@ def files(path: str | Path, format: str = "parquet", **options: Any) -> Source:
 
 def plant(n_sensors: int = 1000, seed: int = 1, speed: float = 60.0) -> Source:
     """The synthetic plant, written while the gauge runs, `speed` times as fast as the clock."""
+    Plant(n_sensors=n_sensors, seed=seed)
     return Source("plant", {"n_sensors": n_sensors, "seed": seed, "speed": speed})
 
 

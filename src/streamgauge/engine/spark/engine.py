@@ -6,6 +6,8 @@ import re
 import time
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -13,6 +15,7 @@ from streamgauge.engine.commit import commit
 from streamgauge.engine.shard import Receipt
 from streamgauge.engine.spark.session import open_session
 from streamgauge.engine.spark.source import NAME, JournalSource
+from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log.home import Home
 
 # Our own errors come back inside a long trace of Python and Java; the three parts are enough.
@@ -64,12 +67,15 @@ class SparkEngine:
             .load()
         )
         self._seen = time.perf_counter()
-        self._query = (
-            stream.writeStream.queryName(f"streamgauge-{abs(id(self))}")
-            .foreachBatch(self._commit)
-            .option("checkpointLocation", str(self.home.checkpoint))
-            .start()
-        )
+        writer = stream.writeStream.foreachBatch(self._commit)
+        try:
+            self._query = writer.option("checkpointLocation", str(self.home.checkpoint)).start()
+        except (PySparkException, Py4JError) as error:
+            raise EngineFailure(
+                "Spark refused to start the job",
+                str(error).strip()[:1000],
+                "see streamgauge doctor; the home is as it was",
+            ) from error
 
     def _commit(self, batch: DataFrame, _batch_id: int) -> None:
         """Gather the receipts of all shards, which runs them, and commit the epoch."""

@@ -11,10 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from streamgauge.kernel.errors import EngineFailure
-from streamgauge.log.home import Home
 
 LOCK = "job.lock"
-RECENT_SECONDS = 30.0
 # A process that only looks holds the lock for a moment.
 PATIENCE_SECONDS = 1.0
 
@@ -36,7 +34,7 @@ def holding(root: Path) -> Iterator[None]:
 
 
 def held(root: Path) -> bool:
-    """Whether some process runs a home through this command line."""
+    """Whether some process runs a home."""
     path = root / LOCK
     if not path.exists():
         return False
@@ -44,13 +42,10 @@ def held(root: Path) -> bool:
         return not _locked(file.fileno(), fcntl.LOCK_SH)
 
 
-def fresh(home: Home) -> bool:
-    """Whether a home was committed to a moment ago, as by a job started from Python."""
-    try:
-        age = time.time() - home.commit(home.committed()).stat().st_mtime
-    except FileNotFoundError:
-        return False
-    return age < RECENT_SECONDS
+def refuse_if_held(root: Path) -> None:
+    """Raise when some process runs a home."""
+    if held(root):
+        raise _held(root)
 
 
 def _locked(descriptor: int, kind: int) -> bool:
