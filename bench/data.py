@@ -42,10 +42,15 @@ GROUPS_PER_FILE = 4
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is run: rows in all and per batch, queries, ticks kept one per file."""
+    """How much is run.
+
+    At most `rows` rows and `checks` ticks are used; in sparse data the ticks are fewer rows. The
+    first `ticks` ticks and `slices` slices are there for the peers that need them.
+    """
 
     rows: int
     batch: int
+    checks: int = 100_000
     queries: int = 10_000
     ticks: int = 60
     slices: int = 20
@@ -231,9 +236,9 @@ def choose_members(n_series: int, queries: int, *, seed: int = 11) -> Codes:
 
 def prepare(columns: Columns, directory: Path, sizes: Sizes, *, origin: str) -> Card:
     """Write the files that all peers read; `epsilon` is left to be calibrated."""
-    rows = min(sizes.rows, len(columns))
+    tick = tick_for(columns.ts[: sizes.rows])
+    rows = _rows_within(columns.ts[: sizes.rows], tick, sizes.checks)
     batch = max(1, min(sizes.batch, rows // BATCHES_AT_LEAST))
-    tick = tick_for(columns.ts[:rows])
     edges = list(range(0, rows, batch))
     _write(columns, directory / "rows", [*edges, rows])
     piece = max(1, batch // 10)
@@ -260,6 +265,12 @@ def prepare(columns: Columns, directory: Path, sizes: Sizes, *, origin: str) -> 
     )
     card.write()
     return card
+
+
+def _rows_within(ts: Ints, tick: int, checks: int) -> int:
+    """Rows of the first ticks."""
+    ticks = np.unique(ticks_of(ts, tick))[:checks]
+    return int(np.searchsorted(ts, ticks[-1] * tick, side="right"))
 
 
 def _write(columns: Columns, directory: Path, edges: list[int]) -> None:

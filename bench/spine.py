@@ -25,7 +25,7 @@ from bench.report import Bar, Line, Report, short
 NAME = "spine"
 LARGE = 4
 FEW = 100
-QUICK = Sizes(rows=1_500_000, batch=250_000, ticks=20, slices=4)
+QUICK = Sizes(rows=2_000_000, batch=250_000, checks=5_000, ticks=20, slices=4)
 FULL = Sizes(rows=24_000_000, batch=1_000_000, ticks=60, slices=20)
 
 

@@ -186,18 +186,39 @@ def _bar(q, m, op, since, value, x, y, x_all, y_all, silent, acc):  # type: igno
 
 
 @compiled
-def _stands(past, value, by, coverage):  # type: ignore[no-untyped-def]
-    """Whether an exact value need not be answered again: the common case, decided quickly."""
-    return (
-        past[GIVEN] != 0.0
-        and abs(value - past[LAST]) <= by
-        and past[LAST_COVERAGE] == coverage
-        and past[LAST_LOW] == past[LAST_HIGH]
-    )
+def _quick(asked, m):  # type: ignore[no-untyped-def]
+    """Which queries are plain sums or averages of all their members: the common case."""
+    quick = np.empty(len(asked.query), np.bool_)
+    for q in range(len(quick)):
+        linear = asked.op[q] == AVG or asked.op[q] == SUM
+        quick[q] = linear and asked.since[q] == ALWAYS and not m.weighted[q]
+    return quick
 
 
 @compiled
-def _check(tick, fresh, epoch, x, y, edge, asked, m, memory, out, n_out):  # type: ignore[no-untyped-def]
+def _plain_values(pointer, member, value, op, values):  # type: ignore[no-untyped-def]
+    """Sums and averages of members that all have a value; nothing else in the loop."""
+    for q in range(len(values)):
+        start, stop = pointer[q], pointer[q + 1]
+        total = 0.0
+        for j in range(start, stop):
+            total += value[member[j]]
+        values[q] = total / max(1, stop - start) if op[q] == AVG else total
+
+
+@compiled
+def _calm(memory, calm, last):  # type: ignore[no-untyped-def]
+    """Whose last answer was exact and whole: for these only a moved value can owe another."""
+    for q in range(len(calm)):
+        past = memory[q]
+        last[q] = past[LAST]
+        calm[q] = (
+            past[GIVEN] != 0.0 and past[LAST_COVERAGE] == 1.0 and past[LAST_LOW] == past[LAST_HIGH]
+        )
+
+
+@compiled
+def _check(tick, fresh, epoch, x, y, edge, asked, m, quick, calm, last, memory, out, n_out):  # type: ignore[no-untyped-def]
     """Answer the queries that are due at a tick."""
     acc, silent = np.zeros(FIELDS), np.zeros(len(x.value), np.uint8)
     absent, missed, n_silent = _survey(x, edge, silent)
@@ -208,26 +229,24 @@ def _check(tick, fresh, epoch, x, y, edge, asked, m, memory, out, n_out):  # typ
     if missed > 0:
         x_all, y_all = _as_if_on_time(x), _as_if_on_time(y)
     whole, exact = absent == 0, missed == 0 and n_silent == 0
-    pointer, member, weighted, listed, values = m.pointer, m.member, m.weighted, m.listed, x.value
     query, ops, cadence, every, by = asked.query, asked.op, asked.cadence, asked.every, asked.by
-    sinces = asked.since
+    values = np.empty(len(query))
+    if whole:
+        _plain_values(m.pointer, m.member, x.value, ops, values)
+    simple = whole and exact and fresh
     for q in range(len(query)):
-        if not (tick % every[q] == 0 if cadence[q] == EVERY else fresh):
+        if simple and quick[q] and calm[q] and cadence[q] == CHANGE:
+            if abs(values[q] - last[q]) <= by[q]:
+                continue
+        elif not (tick % every[q] == 0 if cadence[q] == EVERY else fresh):
             continue
-        op, since, start, stop = ops[q], sinces[q], pointer[q], pointer[q + 1]
-        if whole and since == ALWAYS and not weighted[q] and (op == AVG or op == SUM):  # noqa: SIM109
-            n, value = stop - start, 0.0
-            for j in range(start, stop):
-                value += values[member[j]]
-            if op == AVG:
-                value /= n
-        else:
+        op, since = ops[q], asked.since[q]
+        value, n = values[q], m.pointer[q + 1] - m.pointer[q]
+        if not (whole and quick[q]):
             value, n = _general(q, m, op, x, y, since, acc)
         if n == 0:
             continue
-        coverage = 1.0 if listed[q] == 0.0 else n / listed[q]
-        if exact and cadence[q] == CHANGE and _stands(memory[q], value, by[q], coverage):
-            continue
+        coverage = 1.0 if m.listed[q] == 0.0 else n / m.listed[q]
         low, high, quiet = value, value, 0
         if not exact:
             low, high, quiet = _bar(q, m, op, since, value, x, y, x_all, y_all, silent, acc)
@@ -236,6 +255,8 @@ def _check(tick, fresh, epoch, x, y, edge, asked, m, memory, out, n_out):  # typ
                 memory[q], out, n_out, query[q], -1, tick, value, low, high, coverage, quiet, epoch
             )
             n_out += 1
+            last[q] = value
+            calm[q] = coverage == 1.0 and low == high
     return out, n_out
 
 
@@ -245,6 +266,9 @@ def walk(rows, span, revise, gap, x, y, asked, members, memory, out):  # type: i
     step = beat(asked.cadence, asked.every, EVERY)
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out = len(rows.tick), 0, 0
+    quick = _quick(asked, members)
+    calm, last = np.empty(len(quick), np.bool_), np.empty(len(quick))
+    _calm(memory, calm, last)
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
         now = next_check(tick, step, awake_until, coming)
@@ -261,5 +285,6 @@ def walk(rows, span, revise, gap, x, y, asked, members, memory, out):  # type: i
         if len(asked.query) > 0:
             edge = tick * span.width - gap if gap > 0 else ALWAYS
             out, n_out = _check(
-                tick, fresh, span.epoch, x, y, edge, asked, members, memory, out, n_out
-            )
+                tick, fresh, span.epoch, x, y, edge, asked, members, quick, calm, last, memory,
+                out, n_out,
+            )  # fmt: skip
