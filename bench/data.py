@@ -35,7 +35,7 @@ Codes = npt.NDArray[np.int32]
 
 START = 1_750_000_000 * SECOND
 N_ZONES, N_KINDS = 10, 4
-BATCHES_AT_LEAST = 8
+BATCHES_AT_LEAST = 6
 # Two row groups or more, so that a scan of one file can use both cores.
 GROUPS_PER_FILE = 4
 

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -132,17 +133,17 @@ class Report:
 
     def _rates(self) -> Table:
         title = f"{self.workload}: rows a second, ours = 1.00\n{self.about}"
-        table = Table(title=title, title_justify="left")
+        table = _plain_table(title)
         table.add_column("what", overflow="fold")
-        for name in ("rows/s", "low..high", "per CPU s", "ours/it", "it/ours", "first batch"):
-            table.add_column(name, justify="right")
+        for name in ("rows/s", "low..high", "per CPU s", "ours/it", "it/ours", "first s"):
+            table.add_column(name, justify="right", no_wrap=True)
         ours = self.lines[0].rate.value if self.lines and self.lines[0].rate else None
         for line in self.lines:
             table.add_row(line.title, *_cells(line, ours))
         return table
 
     def _others(self) -> Table:
-        table = Table(title="figures", title_justify="left")
+        table = _plain_table("figures")
         table.add_column("what")
         table.add_column("value", justify="right")
         table.add_column("unit")
@@ -152,7 +153,7 @@ class Report:
         return table
 
     def _bars(self) -> Table:
-        table = Table(title="bars", title_justify="left")
+        table = _plain_table("bars")
         table.add_column("bar")
         for name in ("value", "target"):
             table.add_column(name, justify="right")
@@ -165,17 +166,22 @@ class Report:
         return table
 
 
+def _plain_table(title: str) -> Table:
+    """A table that fits into eighty columns."""
+    return Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False)
+
+
 def _cells(line: Line, ours: float | None) -> list[str]:
     rate, cpu, first = line.rate, line.cpu_rate, line.first
     if rate is None:
-        return ["N/A"] * 5 + ["N/A" if first is None else f"{first.value:.1f} s"]
+        return ["N/A"] * 5 + ["N/A" if first is None else f"{first.value:.1f}"]
     return [
         short(rate.value),
-        f"{short(rate.low)}..{short(rate.high)}",
+        f"{short(rate.low)}..{short(rate.high)}" if rate.n > 1 else "once",
         short(cpu.value if cpu else None),
         "N/A" if ours is None else f"{ours / rate.value:.2f}",
         "N/A" if ours is None else f"{rate.value / ours:.3g}",
-        "N/A" if first is None else f"{first.value:.1f} s",
+        "N/A" if first is None else f"{first.value:.1f}",
     ]
 
 

@@ -25,7 +25,7 @@ from bench.report import Bar, Line, Report, short
 NAME = "spine"
 LARGE = 4
 FEW = 100
-QUICK = Sizes(rows=2_000_000, batch=250_000, checks=5_000, ticks=20, slices=4)
+QUICK = Sizes(rows=1_500_000, batch=250_000, checks=5_000, ticks=12, slices=4)
 FULL = Sizes(rows=24_000_000, batch=1_000_000, ticks=60, slices=20)
 
 
@@ -43,7 +43,7 @@ class Extent:
     box: float
 
 
-QUICK_EXTENT = Extent(QUICK, 1, True, FORMS[:1], 10, (), (), 20.0)
+QUICK_EXTENT = Extent(QUICK, 1, True, FORMS[:1], 8, (), (), 20.0)
 FULL_EXTENT = Extent(FULL, 3, False, FORMS, 40, (10, 50), ("pathway", "bytewax", "flink"), 40.0)
 
 
@@ -180,11 +180,11 @@ def _order(name: str) -> tuple[bool, int, int, str]:
 
 
 def _title(task: Task, card: Card) -> str:
-    size = f", {short(card.batch * task.files)}-row batches" if task.files > 1 else ""
+    size = f", {short(card.batch * task.files)} rows" if task.files > 1 else ""
     return {
         "ours": f"ours, {short(task.queries)} queries{size}",
-        "scan": f"Spark, bare scan{size}",
-        "plain": f"Spark, per tick, {task.form}",
+        "scan": f"Spark scan{size}",
+        "plain": f"Spark per tick, {task.form}",
         "each": f"Spark, {task.queries} jobs",
         "pathway": "Pathway",
         "bytewax": "Bytewax",

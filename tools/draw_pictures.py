@@ -136,7 +136,7 @@ def draw_demo(path: Path) -> None:
         while time.monotonic() < deadline:
             panorama.look()
             threading.Event().wait(0.25)
-        save(path, panorama.draw(len(DEMO_ROWS) + 13))
+        save(path, panorama.draw(100, len(DEMO_ROWS) + 13))
 
 
 def main() -> None:

@@ -67,7 +67,7 @@ def test_follow_goes_on_and_gives_each_answer_once(
             0.2, lambda: (gauge.register(later), gauge.advance("rows", "2026-01-01T00:00:20Z"))
         )
         timer.start()
-        result = call("answers", "--home", home, "--follow", "--last", 1, "--idle", 1.5, "--json")
+        result = call("answers", "--home", home, "--follow", "--last", 1, "--idle", 8, "--json")
         timer.join()
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert lines[0]["epoch"] == before[-1]["epoch"]
