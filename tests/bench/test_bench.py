@@ -112,7 +112,7 @@ def test_few_slow_rows_of_few_series_can_be_prepared(tmp_path: Path) -> None:
     )
     made = prepare(load(directory), tmp_path / "prepared", SIZES, origin="own")
     assert made.tick == 3600 * 1_000_000
-    assert made.batch == 3
+    assert made.batch == 5
     assert made.members().shape == (40, 3)
     assert len(windowed(made)) == 1_000
     assert calibrate(made).epsilon >= 0
