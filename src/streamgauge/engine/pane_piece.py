@@ -61,6 +61,11 @@ class PanePiece:
         )
         self._lengthen(needed_panes(registry, stream, self.key, queries))
 
+    def adopt(self, other: PanePiece) -> None:
+        """Take over what another copy has compiled."""
+        self.seats.adopt(other.seats)
+        self.compiled = other.compiled
+
     def _lengthen(self, n_panes: int) -> None:
         """Lengthen the ring; panes keep their place in time."""
         if n_panes > self.ring.shape[0]:

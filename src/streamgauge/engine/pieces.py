@@ -78,6 +78,9 @@ class Piece(Protocol):
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile these queries."""
 
+    def adopt(self, other: Any) -> None:
+        """Take over what another copy of this piece has compiled for the same queries."""
+
     def advance(self, bench: Bench, rows: Rows, span: Span) -> Given:
         """Fold rows and answer what is due."""
 
@@ -118,6 +121,11 @@ class Seats:
         running.sort(key=lambda pair: (order(pair[1]), pair[1].id))
         self.rows = np.array([row for row, _ in running], np.int64)
         self.active = [s for _, s in running]
+
+    def adopt(self, other: Seats) -> None:
+        """Seat the same queries as another copy; the memory stays our own."""
+        assert self.memory.who == other.memory.who, "copies of a piece disagree on its queries"
+        self.active, self.rows = other.active, other.rows
 
     def borrow(self, n_groups: int) -> Floats:
         """Memory of the active queries, to be written by a kernel."""

@@ -35,6 +35,11 @@ class PortfolioPiece:
                 bench.series.names.add(name)
         self._compile(bench)
 
+    def adopt(self, other: PortfolioPiece) -> None:
+        """Take over what another copy has compiled."""
+        self.seats.adopt(other.seats)
+        self.compiled, self.compiled_for = other.compiled, other.compiled_for
+
     def _compile(self, bench: Bench) -> None:
         queries, number = self.seats.active, bench.series.names.index
         # By name: the numbers differ between shards, the order of summing must not.

@@ -84,7 +84,7 @@ class StreamRun:
         pieces: dict[str, Piece] = {}
         fresh: list[Piece] = []
         grown: list[tuple[PanePiece, int]] = []
-        for key, queries in self._mine():
+        for key, queries in self.mine():
             piece = state.pieces.get(key.text())
             if piece is None:
                 piece = self._new_piece(key, queries)
@@ -98,7 +98,7 @@ class StreamRun:
         if state.first != UNSTARTED and (fresh or grown):
             self._fill(bench, fresh, grown, epoch)
 
-    def _mine(self) -> list[tuple[PortfolioKey | TableKey, list[Standing]]]:
+    def mine(self) -> list[tuple[PortfolioKey | TableKey, list[Standing]]]:
         """Pieces this shard has a part in."""
         shards = self.home.shards
         tables = [
@@ -193,7 +193,7 @@ class StreamRun:
         table = read_columns(self.stream, segment, numbers, words)
         if place[1] % self.home.shards == self.shard:
             report_unusable(self.home, segment, place, table, numbers)
-        return arrange(self.stream, segment, place, table, self.state.words, numbers, words)
+        return arrange(self.stream, segment, table, self.state.words, numbers, words)
 
     def _within_reach(self, rows: Rows) -> Rows:
         """Without the late rows that a revising stream lets go."""
@@ -215,9 +215,11 @@ class StreamRun:
         edge = page.peaks[stream.name] - stream.late.allowed
         closed = max(state.closed, -((-edge) // stream.tick) - 1)
         ready, waiting = [], []
-        for rows in self._arrivals(page):
-            early, later = rows.cut(closed)
-            ready.append(early)
+        for place, rows in self._arrivals(page):
+            early, later, where = rows.cut(closed)
+            if place is not None:
+                later = self._within_reach(later.placed(place, where))
+            ready.append(self._within_reach(early))
             waiting.append(later)
         none = no_rows(self.plan.numbers(), self.plan.words())
         state.waiting = join(waiting, none)
@@ -230,14 +232,15 @@ class StreamRun:
             state.closed = state.first - 1
         return self._check(rows, closed, page.number)
 
-    def _arrivals(self, page: Page) -> list[Rows]:
-        """Waiting rows, then the page's rows, in order of arrival."""
-        parts = [self.state.waiting]
+    def _arrivals(self, page: Page) -> list[tuple[tuple[int, int] | None, Rows]]:
+        """Waiting rows, then the page's rows by place in the log, in order of arrival."""
+        parts: list[tuple[tuple[int, int] | None, Rows]] = [(None, self.state.waiting)]
         for serial, segment in enumerate(page.segments):
             if segment.stream == self.stream.name:
-                part = self._read((page.number, serial), segment)
+                place = (page.number, serial)
+                part = self._read(place, segment)
                 self.late += int(part.late.sum())
-                parts.append(self._within_reach(part))
+                parts.append((place, part))
         return parts
 
     def _check(self, rows: Rows, closed: int, epoch: int) -> list[Given]:

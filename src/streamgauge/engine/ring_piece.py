@@ -33,6 +33,11 @@ class RingPiece:
         self.seats.arrange(queries, max(1, len(self.groups.texts)), bench.since)
         self.compiled = bench.asked(self.seats.active)
 
+    def adopt(self, other: RingPiece) -> None:
+        """Take over what another copy has compiled."""
+        self.seats.adopt(other.seats)
+        self.compiled = other.compiled
+
     def advance(self, bench: Bench, rows: Rows, span: Span) -> Given:
         """Append rows and answer what is due."""
         assert self.compiled is not None, "advance before seat"

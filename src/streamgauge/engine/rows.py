@@ -21,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
 
+_NOWHERE: Ints = np.empty(0, np.int64)
 _COLUMNS = ("eff", "tick", "ts", "page", "segment", "row")
 
 
@@ -29,7 +30,8 @@ class Rows:
     """Columns of one length.
 
     `tick` is the check that first sees a row; `eff` its effective time; `late` whether it came
-    behind the watermark; `page`, `segment` and `row` say where it lies in the log.
+    behind the watermark. `page`, `segment` and `row` say where it lies in the log; only rows that
+    wait have them.
     """
 
     eff: Ints
@@ -52,9 +54,9 @@ class Rows:
             self.tick[which],
             self.ts[which],
             self.late[which],
-            self.page[which],
-            self.segment[which],
-            self.row[which],
+            self.page[which] if len(self.page) else self.page,
+            self.segment[which] if len(self.page) else self.segment,
+            self.row[which] if len(self.page) else self.row,
             {name: column[which] for name, column in self.numbers.items()},
             {name: column[which] for name, column in self.words.items()},
         )
@@ -69,13 +71,25 @@ class Rows:
             words={n: np.require(c, requirements=("C", "W")) for n, c in self.words.items()},
         )
 
-    def cut(self, closed: int) -> tuple[Rows, Rows]:
-        """Rows that take effect up to a closed tick, and those that wait."""
+    def cut(self, closed: int) -> tuple[Rows, Rows, Ints]:
+        """Rows that take effect up to a closed tick, those that wait, and where those were."""
         if not self.late.any() and _ascending(self.tick):
             edge = int(np.searchsorted(self.tick, closed, side="right"))
-            return self.take(slice(0, edge)), self.take(slice(edge, None))
-        ready = self.tick <= closed
-        return self.take(ready), self.take(~ready)
+            early, later = self.take(slice(0, edge)), self.take(slice(edge, None))
+            where = np.arange(edge, len(self), dtype=np.int64)
+        else:
+            ready = self.tick <= closed
+            early, later = self.take(ready), self.take(~ready)
+            where = np.flatnonzero(~ready)
+        early.page = early.segment = early.row = _NOWHERE
+        return early, later, where
+
+    def placed(self, place: tuple[int, int], where: Ints) -> Rows:
+        """The same rows, told where they lie in the log."""
+        self.page = np.full(len(self), place[0], np.int64)
+        self.segment = np.full(len(self), place[1], np.int64)
+        self.row = where
+        return self
 
     def in_order(self) -> Rows:
         """Rows by effective time, ties in order of arrival."""
@@ -121,7 +135,6 @@ def no_rows(numbers: Sequence[str], words: Sequence[str]) -> Rows:
 def arrange(
     stream: Stream,
     segment: Segment,
-    place: tuple[int, int],
     table: pa.Table,
     interners: dict[str, Interner],
     numbers: Sequence[str],
@@ -130,15 +143,14 @@ def arrange(
     """The columns of a segment as rows, each with its effective time."""
     ts = as_instants(table[stream.time])
     late, eff = lateness(ts, segment.peak, stream.late.allowed)
-    n = len(ts)
     return Rows(
         eff,
         ticks_of(eff, stream.tick),
         ts,
         late,
-        np.full(n, place[0], np.int64),
-        np.full(n, place[1], np.int64),
-        np.arange(n, dtype=np.int64),
+        _NOWHERE,
+        _NOWHERE,
+        _NOWHERE,
         {name: as_numbers(table[name]) for name in numbers},
         {name: interners[name].encode(table[name]) for name in words},
     )

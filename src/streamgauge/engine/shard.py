@@ -7,10 +7,11 @@ again writes the same bytes, so a replay after any crash is harmless.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
@@ -41,6 +42,24 @@ class Receipt:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Who asks: numbers, names and versions of the registered queries, by number."""
+
+    numbers: npt.NDArray[np.int64]
+    versions: npt.NDArray[np.int32]
+    names: list[str]
+
+    @classmethod
+    def of(cls, registry: Registry) -> _Names:
+        asked = list(registry.queries.values())
+        return cls(
+            np.array([standing.id for standing in asked], np.int64),
+            np.array([standing.version for standing in asked], np.int32),
+            [standing.query.name for standing in asked],
+        )
+
+
 @dataclass(slots=True)
 class _Running:
     """A shard in memory: its state and the plan it was compiled for."""
@@ -48,6 +67,7 @@ class _Running:
     state: ShardState
     registry: Registry
     runs: dict[str, StreamRun]
+    asked: _Names
 
 
 # A worker that meets its shard again goes on from memory. An entry is taken out while it is
@@ -63,7 +83,7 @@ def run(home: Home, shard: int, start: int, stop: int) -> Receipt:
         return Receipt(**done)
     running = _RUNNING.pop((home.path, shard), None)
     if running is None or running.state.epoch != start:
-        running = _load(home, shard, start)
+        running = _load(home, shard, start, running)
     journal = Journal(home)
     rows = answers = late = 0
     for number in range(start + 1, stop + 1):
@@ -86,7 +106,12 @@ def forget(home: Home) -> None:
         del _RUNNING[key]
 
 
-def _load(home: Home, shard: int, epoch: int) -> _Running:
+def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Running:
+    """A shard from its stored state.
+
+    Spark moves shards between workers; one that comes back finds its plan compiled, as long as
+    nothing was registered meanwhile.
+    """
     state = ShardState()
     if epoch > 0:
         path = home.state(epoch, shard)
@@ -97,40 +122,53 @@ def _load(home: Home, shard: int, epoch: int) -> _Running:
                 "restore the home from a copy, or start a new home and replay the sources",
             )
         state = wire.from_bytes(path.read_bytes(), shard, home.shards)
-    registry = registry_at(home, epoch)
-    running = _Running(state, registry, {})
-    _plan(home, shard, running)
-    for stream_run in running.runs.values():
-        for key, queries in stream_run._mine():
-            piece = stream_run.state.pieces.get(key.text())
+    compiled_at = None if stale is None else stale.registry.changed
+    registry = registry_at(home, epoch, None if stale is None else stale.registry)
+    if stale is not None and stale.registry is registry and registry.changed == compiled_at:
+        return _revived(stale, state)
+    running = _planned(home, shard, state, registry)
+    for run in running.runs.values():
+        for key, queries in run.mine():
+            piece = run.state.pieces.get(key.text())
             if piece is not None:
-                piece.seat(stream_run.bench(), registry, queries)
+                piece.seat(run.bench(), registry, queries)
     return running
 
 
-def _plan(home: Home, shard: int, running: _Running) -> None:
+def _revived(stale: _Running, state: ShardState) -> _Running:
+    """Fresh state under a plan that was compiled before."""
+    runs = {}
+    for name, old in stale.runs.items():
+        runs[name] = replace(old, state=state.streams[name], late=0)
+        for text, piece in state.streams[name].pieces.items():
+            piece.adopt(old.state.pieces[text])
+    return _Running(state, stale.registry, runs, stale.asked)
+
+
+def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _Running:
     """Make a run for each stream that is declared; forget the others."""
-    registry = running.registry
-    states = running.state.streams
+    states = state.streams
     for name in [name for name in states if name not in registry.streams]:
         del states[name]
-    running.runs = {
+    runs = {
         name: StreamRun(
             home, shard, share(registry, stream), registry, states.setdefault(name, StreamState())
         )
         for name, stream in registry.streams.items()
     }
+    return _Running(state, registry, runs, _Names.of(registry))
 
 
 def _run_page(home: Home, shard: int, running: _Running, page: Page) -> int:
     if page.changes:
-        running.registry = registry_at(home, page.number, running.registry)
-        _plan(home, shard, running)
+        registry = registry_at(home, page.number, running.registry)
+        fresh = _planned(home, shard, running.state, registry)
+        running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
         for stream_run in running.runs.values():
             stream_run.seat(page.number)
     running.registry.epoch = page.number
     given = [item for run in running.runs.values() for item in _given(run, page)]
-    block = _block(running.registry, given)
+    block = _block(running.asked, given)
     if len(block.value):
         write_block(home.answers(page.number, shard), block, epoch=page.number)
     return len(block.value)
@@ -140,7 +178,7 @@ def _given(run: StreamRun, page: Page) -> list[tuple[StreamRun, Given]]:
     return [(run, given) for given in run.advance(page) if len(given.matrix)]
 
 
-def _block(registry: Registry, given: list[tuple[StreamRun, Given]]) -> Block:
+def _block(asked: _Names, given: list[tuple[StreamRun, Given]]) -> Block:
     """Answers of all pieces in one block, by event time."""
     texts = Interner.of([""])
     matrices, groups, ticks = [], [], []
@@ -155,13 +193,10 @@ def _block(registry: Registry, given: list[tuple[StreamRun, Given]]) -> Block:
     order = np.argsort(as_of, kind="stable")
     matrix = matrix[order]
     ids = matrix[:, emission.QUERY].astype(np.int64)
-    asked = [(s.id, s.query.name, s.version) for s in registry.queries.values()]
-    numbers = np.array([number for number, _, _ in asked], np.int64)
-    seats = np.searchsorted(numbers, ids)
-    versions = np.array([version for _, _, version in asked], np.int32)
+    seats = np.searchsorted(asked.numbers, ids)
     return Block(
         query=seats.astype(np.int32),
-        version=versions[seats] if len(asked) else np.empty(0, np.int32),
+        version=asked.versions[seats],
         group=group[order],
         as_of=as_of[order],
         value=matrix[:, emission.VALUE],
@@ -170,6 +205,6 @@ def _block(registry: Registry, given: list[tuple[StreamRun, Given]]) -> Block:
         coverage=matrix[:, emission.COVERAGE],
         silent=matrix[:, emission.SILENT].astype(np.int32),
         revision=matrix[:, emission.REVISION].astype(np.int32),
-        names=[name for _, name, _ in asked],
+        names=asked.names,
         texts=texts.values,
     )

@@ -98,7 +98,7 @@ class Combiner:
         return codes[inverse]
 
     def _table(self, column: Codes) -> Codes:
-        size = int(column.max(initial=-1)) + 2
+        size = int(column.max()) + 2 if len(column) else 1
         known = np.array(
             [self.interner.index.get((code,), -2) for code in range(size - 1)]
             + [self.interner.index.get((-1,), -2)],
