@@ -32,7 +32,7 @@ def run(workload: Workload, *, shards: int = 1, forget: bool = False) -> list[An
         return replay(path, workload.stream, workload.pages, shards=shards, forget=forget)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(workload=workloads())
 def test_shards_agree_with_the_reference(workload: Workload) -> None:
     compare(run(workload), evaluate(workload.pages))
@@ -43,13 +43,13 @@ REVISING = Stream(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(workload=workloads(declared=st.just(REVISING), lulls=False))
 def test_revisions_agree_with_the_reference(workload: Workload) -> None:
     compare(run(workload), evaluate(workload.pages))
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(workload=workloads(), data=st.data())
 def test_answers_do_not_depend_on_pages(workload: Workload, data: st.DataObject) -> None:
     """Byte for byte, but for the number of the epoch."""
@@ -59,7 +59,7 @@ def test_answers_do_not_depend_on_pages(workload: Workload, data: st.DataObject)
     assert sorted(map(repr, one)) == sorted(map(repr, two))
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(workload=workloads(), shards=st.integers(2, 4))
 def test_answers_do_not_depend_on_shards_or_restarts(workload: Workload, shards: int) -> None:
     """Byte for byte, with all state read from disk before every epoch."""
