@@ -93,3 +93,9 @@ class EngineFailure(StreamgaugeError, RuntimeError):
     """The running job stopped: what it last did, and how to go on."""
 
     exit_code = 8
+
+
+class IncompatibleSynopsis(StreamgaugeError, ValueError):
+    """Two synopses that cannot be combined, or a question a synopsis cannot answer."""
+
+    exit_code = 9

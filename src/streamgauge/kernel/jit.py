@@ -20,8 +20,8 @@ _ROOT = Path(__file__).parent.parent
 
 def _fingerprint() -> str:
     texts = hashlib.blake2b(digest_size=8)
-    for folder in ("operators", "windows"):
-        for path in sorted((_ROOT / folder).glob("*.py")):
+    for folder in ("kernel", "synopses", "operators", "windows"):
+        for path in sorted((_ROOT / folder).rglob("*.py")):
             texts.update(path.read_bytes())
     return texts.hexdigest()
 

@@ -24,7 +24,7 @@ from streamgauge.kernel.errors import StateTooOld
 MAGIC = b"SGST"
 FORMAT = 1
 _PREFIX = struct.Struct("<4sHI")
-_DTYPES = {"f8", "i8", "i4", "u1", "u8", "i1"}
+_DTYPES = {"f8", "i8", "i4", "u1", "u8", "i1", "u4"}
 
 Array = npt.NDArray[Any]
 
@@ -104,3 +104,14 @@ def _damaged(what: str, detail: str) -> StateTooOld:
         detail,
         "restore the state directory from a copy, or start a new home and replay the sources",
     )
+
+
+def kind_of(data: bytes) -> str:
+    """The kind of state some bytes say they are; not checked beyond the header."""
+    if len(data) < _PREFIX.size or not data.startswith(MAGIC):
+        raise _damaged("not Streamgauge state", f"begins with {data[:4]!r}")
+    size = _PREFIX.unpack_from(data)[2]
+    try:
+        return str(json.loads(data[_PREFIX.size : _PREFIX.size + size])["kind"])
+    except (ValueError, KeyError) as error:
+        raise _damaged("damaged", "the header cannot be read") from error

@@ -1,0 +1,1 @@
+"""Distinct: how many different items there are, and sets of them combined."""

@@ -1,0 +1,1 @@
+"""Frequencies: how often each item occurs, and which occur most."""

@@ -1,0 +1,1 @@
+"""Histograms: piecewise and wavelet pictures of a distribution or a signal."""

@@ -1,0 +1,1 @@
+"""Moments: powers of frequencies, join sizes and distances between streams."""

@@ -1,0 +1,1 @@
+"""Quantiles: summaries of the order of numbers, with a bar in rank or in value."""

@@ -1,0 +1,347 @@
+"""Synopsis: small state that stands for many rows, with a promise it can be held to.
+
+One file holds one synopsis. What all of them share is here: taking columns of any type, leaving
+out nulls, refusing weights that void the promise, merging only what fits, and bytes that a later
+release can read. A new synopsis says what is its own: how it adds, merges and answers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.contracts.answer import Charge
+from streamgauge.contracts.contract import Contract
+from streamgauge.contracts.estimate import Estimate
+from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.kernel.errors import BindError, IncompatibleSynopsis
+from streamgauge.kernel.keys import Column, items, keys, numbers
+from streamgauge.kernel.wire import Packed, pack, unpack
+from streamgauge.synopses.questions import Question
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Values = dict[str, Any]
+Arrays = dict[str, Array]
+
+Takes = Literal["numbers", "keys", "items"]
+Weights = Literal["none", "positive", "strict", "any"]
+Merging = Literal["exact", "sampling", "error", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a synopsis is wanted for.
+
+    Parameters
+    ----------
+    question
+        What will be asked.
+    contract
+        What is owed.
+    deletions
+        Whether rows can be taken back (negative weights).
+    merge
+        Whether parts built apart must be put together.
+    window
+        Length of a sliding window in microseconds, when the synopsis must expire rows itself.
+    memory
+        Bytes it may take, or None.
+    universe
+        Smallest and largest whole number among the items, when known.
+    rows
+        Rows expected, when known.
+    """
+
+    question: Question
+    contract: Contract
+    deletions: bool = False
+    merge: bool = True
+    window: int | None = None
+    memory: int | None = None
+    universe: tuple[int, int] | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Rows and a question about them, fixed before the rows are summarised.
+
+    `times` are whole numbers in ascending order, for synopses that expire; `now` is when the
+    question is asked.
+    """
+
+    items: Array
+    question: Question
+    weights: Floats | None = None
+    times: Ints | None = None
+    now: int | None = None
+
+
+class Synopsis(ABC):
+    """Small state standing for a column of items.
+
+    Class attributes say what it can do; the planner and the checks read them.
+
+    Attributes
+    ----------
+    name
+        Key of the registry and tag of its bytes.
+    wire
+        Version of its bytes; a change of the format raises it.
+    answers
+        Kinds of question it answers.
+    takes
+        numbers (floats), keys (64-bit hashes of any type), items (the values themselves).
+    weights
+        none; positive; strict (negative ones take back what was put in); any.
+    merging
+        exact (the same state as one pass), sampling (the same law), error (bars still hold),
+        none (order of rows matters, so parts cannot be put together).
+    bank_kind
+        Its own Bank, where one array holds all groups; None for the one of any synopsis.
+    """
+
+    name: ClassVar[str]
+    wire: ClassVar[int] = 1
+    answers: ClassVar[tuple[type[Question], ...]] = ()
+    takes: ClassVar[Takes] = "numbers"
+    weights: ClassVar[Weights] = "positive"
+    merging: ClassVar[Merging] = "exact"
+    bank_kind: ClassVar[type | None] = None
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed
+        self.rows = 0
+        self.mass = 0.0
+        self.skipped = 0
+
+    # What a synopsis says of itself.
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """The law its bars follow, at its present size."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Values:
+        """Arguments of the constructor but the seed; equal ones are needed to merge."""
+
+    @abstractmethod
+    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
+        """Fold a column, as `takes` says, without nulls and never empty."""
+
+    @abstractmethod
+    def _answer(self, question: Any) -> Any:
+        """Answer a question of a kind in `answers`."""
+
+    @abstractmethod
+    def _save(self) -> tuple[Values, Arrays]:
+        """State besides the parameters, seed and counts of rows."""
+
+    @abstractmethod
+    def _load(self, values: Values, arrays: Arrays) -> None:
+        """Take state as saved."""
+
+    def _merge(self, other: Self) -> None:
+        """Fold another of equal parameters and seed."""
+        raise NotImplementedError
+
+    @classmethod
+    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
+        """The smallest one that holds the contract, or ContractUnsatisfiable."""
+        raise NotImplementedError
+
+    @classmethod
+    def specimen(cls, seed: int) -> Self:
+        """A small one for the checks, failing with a chance near 0.05 where it may fail."""
+        raise NotImplementedError
+
+    @classmethod
+    def tight(cls, seed: int) -> Trial:
+        """The rows that make its proof nearly an equality, for its specimen."""
+        raise NotImplementedError
+
+    def validate(self) -> None:
+        """Assert the invariants of the state."""
+
+    # What all of them share.
+
+    def update(
+        self, column: Column, weights: Column | None = None, times: Column | None = None
+    ) -> None:
+        """Fold a column of items; nulls and NaN are left out and counted in `skipped`."""
+        given = items(column)
+        self.skipped += given.skipped
+        weight = self._checked_weights(weights, len(given) + given.skipped, given)
+        instants = None if times is None else np.asarray(times, np.int64)
+        if not len(given):
+            return
+        self.rows += len(given)
+        self.mass += float(len(given)) if weight is None else float(weight.sum())
+        if self.takes == "numbers":
+            self._add(numbers(given), weight, given.align(instants))
+        elif self.takes == "keys":
+            self._add(keys(given, seed=self.seed), weight, given.align(instants))
+        else:
+            self._add(given, weight, given.align(instants))
+
+    def merge(self, other: Self) -> None:
+        """Fold another synopsis of the same kind, size and seed."""
+        self._check_fits(other)
+        if self.merging == "none":
+            raise IncompatibleSynopsis(
+                f"{self.name} cannot be merged",
+                "its state depends on the order of the rows",
+                "build it in one place, or choose a synopsis whose merging is not none",
+            )
+        self._merge(other)
+        self._take_counts(other, 1)
+
+    def query(self, question: Question) -> Any:
+        """Answer a question: an Estimate, or a tuple of Heavy for top lists."""
+        if not isinstance(question, self.answers):
+            known = ", ".join(kind.__name__ for kind in self.answers)
+            raise IncompatibleSynopsis(
+                f"{self.name} cannot answer {type(question).__name__}",
+                f"it answers {known}",
+                "choose another synopsis, or ask streamgauge.synopses.choose(...)",
+            )
+        return self._answer(question)
+
+    def to_bytes(self) -> bytes:
+        """Bytes that `from_bytes` of this and later releases reads."""
+        values, arrays = self._save()
+        counts = [self.rows, self.mass, self.skipped]
+        head = {"seed": self.seed, "parameters": self.parameters, "counts": counts, "own": values}
+        return pack(Packed(self.name, self.wire, head, arrays))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read bytes; damaged, foreign or newer ones raise StateTooOld."""
+        packed = unpack(data, kind=cls.name, version=cls.wire)
+        new = cls(**packed.values["parameters"], seed=packed.values["seed"])
+        new.rows, new.mass, new.skipped = packed.values["counts"]
+        new._load(packed.values["own"], packed.arrays)
+        return new
+
+    def copy(self) -> Self:
+        """A copy that shares nothing."""
+        return type(self).from_bytes(self.to_bytes())
+
+    def empty(self) -> Self:
+        """An empty one of the same parameters and seed."""
+        return type(self)(**self.parameters, seed=self.seed)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its state."""
+        return sum(array.nbytes for array in self._save()[1].values())
+
+    def _bar(self, value: float, low: float, high: float, delta: float | None = None) -> Estimate:
+        """An estimate of this synopsis, charged with its own width."""
+        chance = self.guarantee.delta if delta is None else delta
+        width = max(high - value, value - low)
+        charges = (Charge(self.name, width, chance),) if width > 0 else ()
+        return Estimate(value, low, high, 1.0 - chance, self.name, charges)
+
+    def _checked_weights(self, weights: Column | None, size: int, given: Any) -> Floats | None:
+        if weights is None:
+            return None
+        column = np.asarray(weights, np.float64)
+        if column.shape != (size,):
+            raise BindError(
+                "weights must match the items",
+                f"{size} items, weights of shape {column.shape}",
+                "give one weight per item",
+            )
+        kept: Floats = given.align(column)
+        refused = {
+            "none": ~(kept == 1.0),
+            "positive": ~((kept > 0.0) & np.isfinite(kept)),
+        }.get(self.weights, ~np.isfinite(kept))
+        if refused.any():
+            wrong = float(kept[refused][0])
+            rule = {"none": "no weights", "positive": "weights above 0"}.get(
+                self.weights, "finite weights"
+            )
+            raise BindError(
+                f"{self.name} takes {rule}",
+                f"{int(refused.sum())} of {len(kept)} weights are not, the first is {wrong}",
+                "leave those rows out, or choose a synopsis that takes deletions",
+            )
+        return kept
+
+    def _check_fits(self, other: Synopsis) -> None:
+        if type(other) is not type(self):
+            raise IncompatibleSynopsis(
+                f"{self.name} does not fit {getattr(other, 'name', type(other).__name__)}",
+                "two synopses of different kinds",
+                "merge synopses of one kind, size and seed",
+            )
+        if other.seed != self.seed or other.parameters != self.parameters:
+            raise IncompatibleSynopsis(
+                f"two {self.name} of different size or seed",
+                f"{self.parameters} seed {self.seed} and {other.parameters} seed {other.seed}",
+                "build both with the same parameters and seed",
+            )
+
+    def _take_counts(self, other: Synopsis, sign: int) -> None:
+        self.rows += sign * other.rows
+        self.mass += sign * other.mass
+        self.skipped += sign * other.skipped
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({inside}, seed={self.seed})"
+
+
+class Subtractable(ABC):
+    """A synopsis of which a part can be taken away again: linear state."""
+
+    def subtract(self: Any, other: Any) -> None:
+        """Take away another of the same kind, size and seed."""
+        self._check_fits(other)
+        self._subtract(other)
+        self._take_counts(other, -1)
+
+    @abstractmethod
+    def _subtract(self, other: Any) -> None:
+        """Undo `_merge`."""
+
+
+class Expiring(ABC):
+    """A synopsis that forgets by itself: a window or a decay inside its state.
+
+    `update` must be given `times`, whole numbers that do not fall; row windows use row numbers.
+    """
+
+    @abstractmethod
+    def advance(self, now: int) -> None:
+        """Move the clock; what is too old goes."""
+
+    @abstractmethod
+    def weights_at(self, times: Ints, now: int) -> Floats:
+        """How much rows of these times count now: 1 or 0 for a window, less with age for a decay."""
+
+
+class Coarsening(ABC):
+    """A synopsis that can give memory back for a wider bar."""
+
+    @abstractmethod
+    def coarsened(self) -> Any:
+        """A smaller one of the same rows, with a weaker guarantee."""
+
+
+class Enumerable(ABC):
+    """A synopsis that can name the items it holds."""
+
+    @abstractmethod
+    def candidates(self) -> list[Any]:
+        """Items held, those of largest weight first."""

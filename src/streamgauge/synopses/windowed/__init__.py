@@ -1,0 +1,1 @@
+"""Windowed: synopses that expire or fade rows by themselves."""
