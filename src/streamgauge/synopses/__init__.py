@@ -1,16 +1,28 @@
 """Synopses: small mergeable state that stands for large data, one file each.
 
-A new one is a file and a line of `REGISTRY`; the checks, the laws and the guarantee tests then run
-on it without further code.
+A new one is a file and a line in `KINDS` of its family; the checks, the laws and the guarantee
+tests then run on it without further code.
 """
 
 from __future__ import annotations
 
 from streamgauge.kernel.wire import kind_of
-from streamgauge.synopses.frequencies.count_min import CountMin
+from streamgauge.synopses import (
+    distinct,
+    frequencies,
+    histograms,
+    moments,
+    quantiles,
+    samples,
+    windowed,
+)
 from streamgauge.synopses.synopsis import Synopsis
 
-REGISTRY: dict[str, type[Synopsis]] = {kind.name: kind for kind in (CountMin,)}
+FAMILIES = (samples, quantiles, frequencies, distinct, moments, histograms, windowed)
+
+REGISTRY: dict[str, type[Synopsis]] = {
+    kind.name: kind for family in FAMILIES for kind in family.KINDS
+}
 
 
 def from_bytes(data: bytes) -> Synopsis:

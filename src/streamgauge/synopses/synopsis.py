@@ -105,6 +105,8 @@ class Synopsis(ABC):
         none (order of rows matters, so parts cannot be put together).
     bank_kind
         Its own Bank, where one array holds all groups; None for the one of any synopsis.
+    exempt
+        Named streams on which an assumption of its guarantee fails, with the reason.
     """
 
     name: ClassVar[str]
@@ -114,6 +116,7 @@ class Synopsis(ABC):
     weights: ClassVar[Weights] = "positive"
     merging: ClassVar[Merging] = "exact"
     bank_kind: ClassVar[type | None] = None
+    exempt: ClassVar[dict[str, str]] = {}
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed

@@ -1,1 +1,7 @@
 """Quantiles: summaries of the order of numbers, with a bar in rank or in value."""
+
+from __future__ import annotations
+
+from streamgauge.synopses.synopsis import Synopsis
+
+KINDS: tuple[type[Synopsis], ...] = ()
