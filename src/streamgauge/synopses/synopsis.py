@@ -107,6 +107,8 @@ class Synopsis(ABC):
         Its own Bank, where one array holds all groups; None for the one of any synopsis.
     exempt
         Named streams on which an assumption of its guarantee fails, with the reason.
+    repeatable
+        Whether the same rows and seed give the same bytes; the engine takes no others.
     """
 
     name: ClassVar[str]
@@ -117,6 +119,7 @@ class Synopsis(ABC):
     merging: ClassVar[Merging] = "exact"
     bank_kind: ClassVar[type | None] = None
     exempt: ClassVar[dict[str, str]] = {}
+    repeatable: ClassVar[bool] = True
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
