@@ -86,6 +86,9 @@ class Contract:
         """Whether an answer keeps this contract, judged by its bar, confidence and coverage."""
         if answer.value is None or answer.coverage < 1.0 or answer.confidence < self.confidence:
             return False
+        if self.tolerance == "rank":
+            # The synopsis was sized for the rank; whoever else widened the bar breaks it.
+            return all(charge.by == answer.basis for charge in answer.charges)
         owed = self.within * abs(answer.value) if self.tolerance == "relative" else self.within
         return max(answer.high - answer.value, answer.value - answer.low) <= owed
 

@@ -12,6 +12,7 @@ from streamgauge.engine.memory import Memories
 from streamgauge.engine.pane_piece import PanePiece
 from streamgauge.engine.portfolio_piece import PortfolioPiece
 from streamgauge.engine.ring_piece import RingPiece
+from streamgauge.engine.summary_piece import SummaryPiece
 from streamgauge.log.home import Home
 from streamgauge.operators import emission
 from streamgauge.plan.registry import Standing
@@ -40,13 +41,42 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
             for piece in stream.pieces.values():
                 if isinstance(piece, PortfolioPiece):
                     found += _from_memory(piece.seats.memory, [""], by_id, tick)
+                elif isinstance(piece, SummaryPiece):
+                    found += _from_summaries(piece, by_id, tick)
                 elif isinstance(piece, (PanePiece, RingPiece)):
                     found += _from_memory(piece.seats.memory, piece.groups.texts, by_id, tick)
     return sorted(found, key=lambda answer: (answer.query, str(answer.group)))
 
 
+def _from_summaries(piece: SummaryPiece, by_id: dict[int, Standing], tick: int) -> list[Answer]:
+    sworn = piece.basis, piece.confidence
+    memory = piece.seats.memory
+    out = _from_memory(memory, piece.groups.texts, by_id, tick, *sworn)
+    for top in piece.tops.values():
+        standing = by_id.get(top.query)
+        if standing is None or standing.version != top.version:
+            continue
+        for row, text in zip(top.rows, top.texts, strict=True):
+            cell = [0.0] * emission.MEMORY
+            cell[emission.LAST] = row[emission.VALUE]
+            cell[emission.LAST_LOW], cell[emission.LAST_HIGH] = row[
+                emission.LOW : emission.HIGH + 1
+            ]
+            cell[emission.LAST_TICK] = row[emission.TICK]
+            cell[emission.LAST_COVERAGE] = row[emission.COVERAGE]
+            cell[emission.LAST_SPENT] = row[emission.SPENT]
+            cell[emission.LAST_EPOCH] = row[emission.SILENT]
+            out.append(_answer(standing, text, cell, tick, *sworn))
+    return out
+
+
 def _from_memory(
-    memory: Memories, groups: list[str], by_id: dict[int, Standing], tick: int
+    memory: Memories,
+    groups: list[str],
+    by_id: dict[int, Standing],
+    tick: int,
+    basis: str = "exact",
+    confidence: float = 1.0,
 ) -> list[Answer]:
     out = []
     for row, (number, version) in enumerate(memory.who):
@@ -56,19 +86,25 @@ def _from_memory(
         for group, text in enumerate(groups):
             cell = memory.cells[row, group] if group < memory.cells.shape[1] else None
             if cell is not None and cell[emission.GIVEN]:
-                out.append(_answer(standing, text, [float(x) for x in cell], tick))
+                plain = [float(x) for x in cell]
+                out.append(_answer(standing, text, plain, tick, basis, confidence))
     return out
 
 
-def _answer(standing: Standing, text: str, cell: list[float], tick: int) -> Answer:
+def _answer(
+    standing: Standing, text: str, cell: list[float], tick: int, basis: str, confidence: float
+) -> Answer:
     value = cell[emission.LAST]
     low, high = cell[emission.LAST_LOW], cell[emission.LAST_HIGH]
     silent = cell[emission.LAST_SILENT] > 0
     charges: tuple[Charge, ...] = ()
     if silent:
         charges = (Charge("interruption", math.inf),)
-    elif high > low:
-        charges = (Charge("late rows", high - low),)
+    else:
+        spent = cell[emission.LAST_SPENT]
+        own = (Charge(basis, spent, 1.0 - confidence),) if spent > 0.0 else ()
+        late = (Charge("late rows", high - low - spent),) if high - low > spent else ()
+        charges = (*own, *late)
     answer = Answer(
         standing.query.name,
         None if math.isnan(value) else value,
@@ -77,9 +113,10 @@ def _answer(standing: Standing, text: str, cell: list[float], tick: int) -> Answ
         as_of=int(cell[emission.LAST_TICK]) * tick,
         version=standing.version,
         group=tuple(json.loads(text)) if text else (),
+        confidence=confidence,
         epoch=int(cell[emission.LAST_EPOCH]),
         coverage=cell[emission.LAST_COVERAGE],
-        basis="interrupted" if silent else "exact",
+        basis="interrupted" if silent else basis,
         charges=charges,
     )
     if standing.query.contract.met_by(answer):

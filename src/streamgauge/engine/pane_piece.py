@@ -40,6 +40,11 @@ class PanePiece:
     seats: Seats = field(default_factory=Seats)
     compiled: tuple[Asked, Shape] | None = None
 
+    @property
+    def n_panes(self) -> int:
+        """Panes the ring holds."""
+        return int(self.ring.shape[0])
+
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries, sorted by slide and length, and make the ring long enough."""
         stream = bench.stream

@@ -66,10 +66,12 @@ class Bench:
 
 @dataclass(slots=True)
 class Given:
-    """Answers of one piece: the matrix, and the texts of its groups."""
+    """Answers of one piece: the matrix, the texts of its groups, what they rest on, how surely."""
 
     matrix: Floats
     groups: list[str]
+    basis: str = "exact"
+    confidence: float = 1.0
 
 
 class Piece(Protocol):

@@ -12,6 +12,7 @@ from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Piece
 from streamgauge.engine.portfolio_piece import PortfolioPiece
 from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.rows import Rows, arrange, as_numbers, join, no_rows, read_columns
+from streamgauge.engine.summary_piece import SummaryPiece
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import HOUR, Instant
@@ -27,6 +28,7 @@ from streamgauge.windows.panes import empty_ring
 from streamgauge.windows.rings import empty_rings
 
 UNSTARTED = -(2**60)
+PANED = (PanePiece, SummaryPiece)
 
 
 @dataclass(slots=True)
@@ -83,15 +85,16 @@ class StreamRun:
         bench = self.bench()
         pieces: dict[str, Piece] = {}
         fresh: list[Piece] = []
-        grown: list[tuple[PanePiece, int]] = []
+        grown: list[tuple[PanePiece | SummaryPiece, int]] = []
         for key, queries in self.mine():
             piece = state.pieces.get(key.text())
             if piece is None:
                 piece = self._new_piece(key, queries)
                 fresh.append(piece)
-            held = piece.ring.shape[0] if isinstance(piece, PanePiece) else 0
+            held = piece.n_panes if isinstance(piece, PANED) else 0
             piece.seat(bench, self.registry, queries)
-            if piece not in fresh and isinstance(piece, PanePiece) and piece.ring.shape[0] > held:
+            old = not any(piece is other for other in fresh)
+            if old and isinstance(piece, PANED) and piece.n_panes > held:
                 grown.append((piece, held))
             pieces[key.text()] = piece
         state.pieces = pieces
@@ -112,6 +115,8 @@ class StreamRun:
         if isinstance(key, PortfolioKey):
             return PortfolioPiece(key)
         groups = Groups(key.group_by, self.shard, self.home.shards)
+        if key.synopsis:
+            return SummaryPiece.of(key, groups)
         if key.kind == "ring":
             return RingPiece(key, groups, empty_rings(1, key.rows))
         n_panes = needed_panes(self.registry, self.stream, key, queries)
@@ -147,7 +152,7 @@ class StreamRun:
         self,
         bench: Bench,
         fresh: list[Piece],
-        grown: list[tuple[PanePiece, int]],
+        grown: list[tuple[PanePiece | SummaryPiece, int]],
         epoch: int,
     ) -> None:
         """Give new pieces, and longer rings, what the kept history holds."""
@@ -158,7 +163,7 @@ class StreamRun:
         span = Span(state.first - 1, state.closed, state.awake_until, 0, tick, epoch)
         bench.sid = self._series(rows)
         for piece in fresh:
-            if not isinstance(piece, PanePiece):
+            if not isinstance(piece, PANED):
                 piece.fill(bench, rows, span)
             elif piece.key.born:
                 landmark = piece.key.kind == "landmark"
@@ -250,7 +255,7 @@ class StreamRun:
         span = Span(state.closed, closed, state.awake_until, rest, self.stream.tick, epoch)
         given = []
         for piece in state.pieces.values():
-            if isinstance(piece, PanePiece) and piece.vouched == UNSET:
+            if isinstance(piece, PANED) and piece.vouched == UNSET:
                 piece.vouched = (state.first - 1) * self.stream.tick
                 if piece.key.kind == "landmark":
                     piece.vouched = NO_LIMIT

@@ -167,9 +167,10 @@ def read_window(
         late_samples = _samples(query.select, late.get(group, []))
         if not samples and group not in known:
             continue
+        reduce = summarise if query.select.summary else aggregate
         readings[group] = _reading(
-            aggregate(query.select, samples),
-            aggregate(query.select, samples + late_samples),
+            reduce(query.select, samples),
+            reduce(query.select, samples + late_samples),
             covered,
         )
     return readings
@@ -252,8 +253,10 @@ def _literal(literal: Any, cell: Any) -> Any:
     return instant(literal) if isinstance(literal, str) and isinstance(cell, int) else literal
 
 
-def _number(values: dict[str, Any], select: Aggregate, column: str | None) -> float:
-    """The cell as a number; counts read no number, so that text can be counted."""
+def _number(values: dict[str, Any], select: Aggregate, column: str | None) -> Any:
+    """The cell as a number; counts read no number, and summaries take any cell as it is."""
+    if select.summary and column is not None:
+        return values[column]
     return 0.0 if column is None or select.name == "count" else float(values[column])
 
 
@@ -297,6 +300,20 @@ def aggregate(select: Aggregate, samples: list[Sample]) -> float | None:
     if select.name == "var":
         return variance
     return math.sqrt(variance) if variance >= 0.0 else None
+
+
+def summarise(select: Aggregate, samples: list[Sample]) -> float | None:
+    """What a synopsis without error would say of samples."""
+    cells: list[Any] = [x for x, _, _ in samples]
+    if select.name == "quantile":
+        assert isinstance(select.argument, float)
+        rank = max(1, math.ceil(select.argument * len(cells) - 1e-9))
+        return float(sorted(cells)[rank - 1]) if cells else None
+    if select.name == "distinct":
+        return float(len(set(cells)))
+    if select.name == "frequency":
+        return float(cells.count(select.argument))
+    return float(sum(cells.count(cell) ** 2 for cell in set(cells)))
 
 
 def _paired(name: str, xs: list[float], ys: list[float]) -> float | None:

@@ -26,7 +26,7 @@ from streamgauge.log.journal import Journal, Page
 from streamgauge.operators import emission
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.sharing import share
-from streamgauge.results.blocks import Block, write_block
+from streamgauge.results.blocks import Block, Contracts, write_block
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class _Names:
     numbers: npt.NDArray[np.int64]
     versions: npt.NDArray[np.int32]
     names: list[str]
+    contracts: Contracts
 
     @classmethod
     def of(cls, registry: Registry) -> _Names:
@@ -57,6 +58,7 @@ class _Names:
             np.array([standing.id for standing in asked], np.int64),
             np.array([standing.version for standing in asked], np.int32),
             [standing.query.name for standing in asked],
+            Contracts.of([standing.query.contract for standing in asked]),
         )
 
 
@@ -181,15 +183,19 @@ def _given(run: StreamRun, page: Page) -> list[tuple[StreamRun, Given]]:
 def _block(asked: _Names, given: list[tuple[StreamRun, Given]]) -> Block:
     """Answers of all pieces in one block, by event time."""
     texts = Interner.of([""])
-    matrices, groups, ticks = [], [], []
+    sworn: Interner = Interner.of([("exact", 1.0)])
+    matrices, groups, ticks, bases = [], [], [], []
     for run, item in given:
         codes = np.array([texts.add(text) for text in item.groups] + [0], np.int32)
         matrices.append(item.matrix)
         groups.append(codes[item.matrix[:, emission.GROUP].astype(np.int32)])
+        basis = sworn.add((item.basis, item.confidence))
+        bases.append(np.full(len(item.matrix), basis, np.int32))
         ticks.append(item.matrix[:, emission.TICK].astype(np.int64) * run.stream.tick)
     matrix = np.concatenate(matrices) if matrices else np.empty((0, emission.WIDTH))
     as_of = np.concatenate(ticks) if ticks else np.empty(0, np.int64)
     group = np.concatenate(groups) if groups else np.empty(0, np.int32)
+    basis = np.concatenate(bases) if bases else np.empty(0, np.int32)
     order = np.argsort(as_of, kind="stable")
     matrix = matrix[order]
     ids = matrix[:, emission.QUERY].astype(np.int64)
@@ -207,4 +213,8 @@ def _block(asked: _Names, given: list[tuple[StreamRun, Given]]) -> Block:
         revision=matrix[:, emission.REVISION].astype(np.int32),
         names=asked.names,
         texts=texts.values,
+        spent=matrix[:, emission.SPENT],
+        basis=basis[order],
+        sworn=sworn.values,
+        contracts=asked.contracts,
     )

@@ -19,14 +19,18 @@ from streamgauge.engine.portfolio_piece import PortfolioPiece
 from streamgauge.engine.progress import StreamState
 from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.rows import Rows
+from streamgauge.engine.summary_piece import SummaryPiece, Top
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.kernel.wire import Array, Packed, pack, unpack
+from streamgauge.operators.emission import MEMORY
 from streamgauge.operators.portfolio import Latest
 from streamgauge.plan.sharing import PortfolioKey, TableKey
+from streamgauge.synopses.bank import bank_of
+from streamgauge.windows.bank_panes import BankPanes, Pane
 from streamgauge.windows.rings import Rings
 
 KIND = "shard"
-VERSION = 1
+VERSION = 2
 _LATEST = ("value", "ts", "missed", "missed_ts")
 _RINGS = ("x", "y", "w", "ts", "group", "total")
 _ROWS = ("eff", "tick", "ts", "page", "segment", "row")
@@ -142,7 +146,11 @@ def _pack_memory(prefix: str, memory: Memories, arrays: Arrays) -> None:
 
 def _unpack_memory(prefix: str, arrays: Arrays) -> Memories:
     who = [(number, version) for number, version in arrays[f"{prefix}/who"].tolist()]
-    return Memories(who, arrays[f"{prefix}/memory"])
+    cells = arrays[f"{prefix}/memory"]
+    if cells.shape[2] < MEMORY:
+        # Written before the width that a synopsis spends was kept: nothing was spent.
+        cells = np.concatenate((cells, np.zeros((*cells.shape[:2], MEMORY - cells.shape[2]))), 2)
+    return Memories(who, cells)
 
 
 def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
@@ -152,7 +160,7 @@ def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
                 arrays[f"{prefix}/{side}/{name}"] = getattr(latest, name)
         _pack_memory(prefix, piece.seats.memory, arrays)
         return {"key": piece.key.text()}
-    assert isinstance(piece, (PanePiece, RingPiece))
+    assert isinstance(piece, (PanePiece, RingPiece, SummaryPiece))
     groups = piece.groups
     _pack_combiner(f"{prefix}/groups", groups.combiner, arrays)
     arrays[f"{prefix}/local"] = np.array(groups.local, np.int32)
@@ -162,6 +170,8 @@ def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
         arrays[f"{prefix}/ring"] = piece.ring
         arrays[f"{prefix}/late_ring"] = piece.late_ring
         return {**values, "newest": piece.newest, "vouched": piece.vouched}
+    if isinstance(piece, SummaryPiece):
+        return {**values, **_pack_summaries(prefix, piece, arrays)}
     for name in _RINGS:
         arrays[f"{prefix}/ring/{name}"] = getattr(piece.rings, name)
     _pack_combiner(f"{prefix}/keys", piece.keys, arrays)
@@ -189,8 +199,66 @@ def _unpack_piece(
         values["texts"],
     )
     seats = Seats(_unpack_memory(prefix, arrays))
+    if key.synopsis:
+        return _unpack_summaries(prefix, values, arrays, SummaryPiece.of(key, groups), seats)
     if key.kind != "ring":
         ring, late_ring = arrays[f"{prefix}/ring"], arrays[f"{prefix}/late_ring"]
         return PanePiece(key, groups, ring, late_ring, values["newest"], values["vouched"], seats)
     held = Rings(**{name: arrays[f"{prefix}/ring/{name}"] for name in _RINGS})
     return RingPiece(key, groups, held, _unpack_combiner(f"{prefix}/keys", arrays), seats)
+
+
+def _pack_summaries(prefix: str, piece: SummaryPiece, arrays: Arrays) -> dict[str, Any]:
+    return {
+        "newest": piece.newest,
+        "vouched": piece.vouched,
+        "n_panes": piece.n_panes,
+        "tops": [list(top) for top in piece.tops.values()],
+        "panes": _pack_panes(f"{prefix}/pane", piece.panes, arrays),
+        "late": _pack_panes(f"{prefix}/late", piece.late, arrays),
+    }
+
+
+def _unpack_summaries(
+    prefix: str, values: dict[str, Any], arrays: Arrays, piece: SummaryPiece, seats: Seats
+) -> SummaryPiece:
+    piece.newest, piece.vouched = values["newest"], values["vouched"]
+    piece.n_panes, piece.seats = values["n_panes"], seats
+    piece.tops = {top[0]: Top(*top) for top in values["tops"]}
+    _unpack_panes(f"{prefix}/pane", values["panes"], arrays, piece.panes)
+    _unpack_panes(f"{prefix}/late", values["late"], arrays, piece.late)
+    return piece
+
+
+def _pack_panes(prefix: str, panes: BankPanes, arrays: Arrays) -> dict[str, Any]:
+    """Rows of all panes in one pair of columns, then the banks of those that have one."""
+    numbers = sorted(panes.panes)
+    rows = [panes.panes[n].raw() for n in numbers if panes.panes[n].n_raw]
+    if rows:
+        arrays[f"{prefix}/groups"] = np.concatenate([group for group, _ in rows])
+        arrays[f"{prefix}/items"] = np.concatenate([item for _, item in rows])
+    banks = []
+    for number in numbers:
+        pane = panes.panes[number]
+        arrays[f"{prefix}/{number}/counts"] = pane.counts
+        if pane.bank is not None:
+            saved = pane.bank.save()
+            banks.append([number, sorted(saved)])
+            arrays.update({f"{prefix}/{number}/{name}": saved[name] for name in sorted(saved)})
+    held = [[number, panes.panes[number].n_raw] for number in numbers]
+    return {"n_groups": panes.n_groups, "panes": held, "banks": banks}
+
+
+def _unpack_panes(prefix: str, values: dict[str, Any], arrays: Arrays, panes: BankPanes) -> None:
+    panes.n_groups = values["n_groups"]
+    done = 0
+    for number, n_raw in values["panes"]:
+        pane = panes.panes[number] = Pane(n_raw=n_raw, counts=arrays[f"{prefix}/{number}/counts"])
+        if n_raw:
+            pane.groups = [arrays[f"{prefix}/groups"][done : done + n_raw]]
+            pane.items = [arrays[f"{prefix}/items"][done : done + n_raw]]
+            done += n_raw
+    for number, names in values["banks"]:
+        bank = bank_of(panes.model, 0)
+        bank.restore({name: arrays[f"{prefix}/{number}/{name}"] for name in names})
+        panes.panes[number].bank = bank

@@ -1,13 +1,16 @@
 """Compiled kernels: Numba with a cache that knows when any kernel changed.
 
 Numba's own cache looks at the file of a function only, not at the files of what it calls. Here the
-cache lives in a directory named after the text of all kernels, so a stale one is never met.
+cache of a module lives in a directory named after the text of the module and of all it imports
+from this package, so a stale kernel is never met and a change elsewhere costs nothing.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,33 +19,54 @@ from typing import Any
 import numba
 
 _ROOT = Path(__file__).parent.parent
+_IMPORT = re.compile(r"^(?:from|import) streamgauge\.([\w.]+)(?: import \(?([\w, \n]*))?", re.M)
+_CONFIG: Any = numba.config
+_CHOSEN_BY_USER = bool(_CONFIG.CACHE_DIR)
 
 
-def _fingerprint() -> str:
+@functools.cache
+def _imported(path: Path) -> tuple[Path, ...]:
+    """Files of this package that a file imports."""
+    found = []
+    for module, names in _IMPORT.findall(path.read_text(encoding="utf-8")):
+        place = _ROOT.joinpath(*module.split("."))
+        parts = [place / name.strip() for name in names.split(",")]
+        candidates = [place, *parts]
+        found += [file for part in candidates if (file := part.with_suffix(".py")).exists()]
+    return tuple(found)
+
+
+@functools.cache
+def _fingerprint(path: Path) -> str:
+    """Hash of a file and of all it imports, directly or not."""
+    seen: set[Path] = set()
+    waiting = [path]
+    while waiting:
+        file = waiting.pop()
+        if file not in seen:
+            seen.add(file)
+            waiting += _imported(file)
     texts = hashlib.blake2b(digest_size=8)
-    for folder in ("kernel", "synopses", "operators", "windows"):
-        for path in sorted((_ROOT / folder).rglob("*.py")):
-            texts.update(path.read_bytes())
+    for file in sorted(seen):
+        texts.update(file.read_bytes())
     return texts.hexdigest()
 
 
-def _cache_directory() -> str:
+def _cache_directory(path: Path) -> str:
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    path = Path(base) / "streamgauge" / f"kernels-{_fingerprint()}"
+    name = f"{path.stem}-{_fingerprint(path)}"
+    directory = Path(base) / "streamgauge" / name
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
     except OSError:
-        path = Path(tempfile.gettempdir()) / f"streamgauge-{os.getuid()}" / path.name
-        path.mkdir(parents=True, exist_ok=True)
-    return str(path)
-
-
-_CONFIG: Any = numba.config
-if not _CONFIG.CACHE_DIR:
-    _CONFIG.CACHE_DIR = _cache_directory()
+        directory = Path(tempfile.gettempdir()) / f"streamgauge-{os.getuid()}" / name
+        directory.mkdir(parents=True, exist_ok=True)
+    return str(directory)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a kernel on first use and keep it on disk."""
+    if not _CHOSEN_BY_USER:
+        _CONFIG.CACHE_DIR = _cache_directory(Path(function.__code__.co_filename))
     kernel: Callable[..., Any] = numba.njit(cache=True)(function)
     return kernel

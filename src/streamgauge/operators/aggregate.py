@@ -7,6 +7,7 @@ from typing import Any
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.streams.schema import Schema
+from streamgauge.synopses.questions import Distinct, Frequency, Moment, Quantile, Question, TopK
 
 # The number of an aggregate is part of the compiled kernels and of nothing that is stored.
 CODES = {
@@ -21,6 +22,8 @@ CODES = {
     "corr": 8,
 }
 PAIRS = ("covar", "corr")
+# Aggregates that a synopsis answers, exactly or within a contract.
+SUMMARIES = ("quantile", "distinct", "frequency", "self_join", "top_k")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +33,14 @@ class Aggregate:
     Parameters
     ----------
     name
-        count, sum, avg, min, max, var, stddev (both of a sample), covar (of a sample), corr.
+        count, sum, avg, min, max, var, stddev (both of a sample), covar (of a sample), corr; and
+        over windows quantile, distinct, frequency, self_join, top_k.
     x, y
         Columns; `count` may have none, `covar` and `corr` have two.
     weight
         Column of row weights for sum, avg, var and stddev over windows.
+    argument
+        The share of a quantile, the item of a frequency, the k of top_k.
 
     Examples
     --------
@@ -49,11 +55,30 @@ class Aggregate:
     x: str | None = None
     y: str | None = None
     weight: str | None = None
+    argument: float | str | None = None
 
     @property
     def code(self) -> int:
         """Number of the aggregate in the kernels."""
         return CODES[self.name]
+
+    @property
+    def summary(self) -> bool:
+        """Whether a synopsis answers it."""
+        return self.name in SUMMARIES
+
+    def question(self) -> Question:
+        """What a summary asks of its synopsis."""
+        argument = self.argument
+        if self.name == "quantile":
+            assert isinstance(argument, float)
+            return Quantile(argument)
+        if self.name == "top_k":
+            assert isinstance(argument, int | float)
+            return TopK(int(argument))
+        if self.name == "frequency":
+            return Frequency(argument)
+        return Distinct() if self.name == "distinct" else Moment(2.0)
 
     @property
     def paired(self) -> bool:
@@ -66,10 +91,13 @@ class Aggregate:
 
     def bind(self, schema: Schema) -> None:
         """Check that its columns exist and are numbers."""
+        if self.summary:
+            self._bind_summary(schema)
+            return
         if self.name not in CODES:
             raise BindError(
                 f"unknown aggregate {self.name!r}",
-                f"known are {', '.join(CODES)}",
+                f"known are {', '.join((*CODES, *SUMMARIES))}",
                 "write avg('value'), for example",
             )
         if (self.x is None and self.name != "count") or self.paired != (self.y is not None):
@@ -92,11 +120,43 @@ class Aggregate:
                     "aggregate a float or int column, or count()",
                 )
 
+    def _bind_summary(self, schema: Schema) -> None:
+        """Check the column and the argument of a summary."""
+        if self.x is None or self.y is not None or self.weight is not None:
+            raise BindError(
+                f"{self.name} takes one column and no weight",
+                f"got x={self.x!r}, y={self.y!r}, weight={self.weight!r}",
+                "write distinct('user') or quantile('latency', 0.95)",
+            )
+        kind, argument = schema.type(self.x), self.argument
+        if self.name == "quantile" and not schema.numeric(self.x):
+            raise BindError(
+                f"column {self.x!r} is not a number",
+                f"its type is {kind}, asked for {self}",
+                "quantiles are of a float or int column",
+            )
+        numeric = isinstance(argument, int | float) and not isinstance(argument, bool)
+        fits = {
+            "quantile": numeric and 0.0 <= float(argument or 0.0) <= 1.0,
+            "top_k": numeric and float(argument or 0.0) >= 1.0,
+            "frequency": isinstance(argument, str) if kind == "string" else numeric,
+        }.get(self.name, argument is None)
+        if not fits:
+            raise BindError(
+                f"{self.name} of column {self.x!r} does not take {argument!r}",
+                f"column {self.x!r} has type {kind}",
+                "a quantile takes a share in [0, 1], top_k a number from 1, frequency an item",
+            )
+
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
-        return {"name": self.name, "x": self.x, "y": self.y, "weight": self.weight}
+        plain = {"name": self.name, "x": self.x, "y": self.y, "weight": self.weight}
+        return plain if self.argument is None else {**plain, "argument": self.argument}
 
     def __str__(self) -> str:
+        if self.summary:
+            asked = "" if self.argument is None else f", {self.argument!r}"
+            return f"{self.name}({self.x}{asked})"
         inside = ", ".join(c for c in (self.x, self.y) if c is not None) or "*"
         return f"{self.name}({inside}{f' weighted by {self.weight}' if self.weight else ''})"
 
@@ -144,3 +204,33 @@ def covar(x: str, y: str) -> Aggregate:
 def corr(x: str, y: str) -> Aggregate:
     """Correlation of two columns."""
     return Aggregate("corr", x, y)
+
+
+def quantile(x: str, share: float) -> Aggregate:
+    """The value at a share of the sorted rows: 0.95 is the 95th percentile."""
+    return Aggregate("quantile", x, argument=float(share))
+
+
+def median(x: str) -> Aggregate:
+    """The value in the middle."""
+    return quantile(x, 0.5)
+
+
+def distinct(x: str) -> Aggregate:
+    """How many different values there are."""
+    return Aggregate("distinct", x)
+
+
+def frequency(x: str, item: float | str) -> Aggregate:
+    """How many rows hold one item."""
+    return Aggregate("frequency", x, argument=item)
+
+
+def self_join(x: str) -> Aggregate:
+    """Pairs of rows that hold the same item: the second moment of the frequencies."""
+    return Aggregate("self_join", x)
+
+
+def top_k(x: str, k: int) -> Aggregate:
+    """The k items that most rows hold; one answer for each, with the item added to the group."""
+    return Aggregate("top_k", x, argument=int(k))

@@ -13,14 +13,15 @@ import numpy.typing as npt
 
 from streamgauge.kernel.jit import compiled
 
-QUERY, GROUP, TICK, VALUE, LOW, HIGH, COVERAGE, SILENT, REVISION = range(9)
-WIDTH = 9
+QUERY, GROUP, TICK, VALUE, LOW, HIGH, COVERAGE, SILENT, REVISION, SPENT = range(10)
+WIDTH = 10
 EVERY, CLOSE, CHANGE = 0, 1, 2
 CADENCES = {"every": EVERY, "close": CLOSE, "change": CHANGE}
 
 # Columns of the memory of what was answered last, per query and group.
 GIVEN, LAST, LAST_COVERAGE, LAST_TICK, LAST_LOW, LAST_HIGH, LAST_SILENT, LAST_EPOCH = range(8)
-MEMORY = 8
+LAST_SPENT = 8
+MEMORY = 9
 
 NEVER = np.int64(2**62)
 ALWAYS = np.int64(-(2**62))
@@ -155,6 +156,7 @@ def give(memory, out, n_out, query, group, tick, value, low, high, coverage, sil
     memory[LAST_HIGH] = high
     memory[LAST_SILENT] = silent
     memory[LAST_EPOCH] = epoch
+    memory[LAST_SPENT] = 0.0
     return write(out, n_out, query, group, tick, value, low, high, coverage, silent, 0.0)
 
 
@@ -165,5 +167,30 @@ def write(out, n_out, query, group, tick, value, low, high, coverage, silent, re
     row = out[n_out]
     row[QUERY], row[GROUP], row[TICK], row[VALUE] = query, group, tick, value
     row[LOW], row[HIGH], row[COVERAGE] = low, high, coverage
-    row[SILENT], row[REVISION] = silent, revision
+    row[SILENT], row[REVISION], row[SPENT] = silent, revision, 0.0
     return out
+
+
+@compiled
+def give_bars(memory, out, n_out, query, cadence, by, tick, epoch, bars, counts, coverage):  # type: ignore[no-untyped-def]
+    """Give the answers that are owed for all groups of a query; return the matrix and its end.
+
+    `bars` has the columns value, low, high, and the width of the bar that the synopsis spends.
+    """
+    for g in range(len(counts)):
+        value, low, high = bars[g, 0], bars[g, 1], bars[g, 2]
+        past = memory[g]
+        if cadence == CHANGE:
+            if past[GIVEN] == 0.0 and counts[g] == 0:
+                continue
+            # A window that fills answers once more when it is full, not at each step.
+            seen = coverage if coverage == 1.0 else past[LAST_COVERAGE]
+            if not changed(past, value, low, high, by, seen):
+                continue
+        elif counts[g] == 0:
+            continue
+        out = give(past, out, n_out, query, g, tick, value, low, high, coverage, 0, epoch)
+        past[LAST_SPENT] = bars[g, 3]
+        out[n_out, SPENT] = bars[g, 3]
+        n_out += 1
+    return out, n_out

@@ -115,7 +115,9 @@ class Query:
     def bind(self, stream: Stream, windows: dict[str, Window]) -> None:
         """Check the query against its stream; raise what a user can act on."""
         self.select.bind(stream.schema)
-        if self.contract.tolerance != "exact":
+        if self.select.summary:
+            self._bind_summary(windows)
+        elif self.contract.tolerance != "exact":
             raise ContractUnsatisfiable(
                 "only exact contracts can be held by this plan",
                 f"query {self.name!r} asks for {self.contract}",
@@ -131,6 +133,22 @@ class Query:
             self._bind_latest(stream)
         else:
             self._bind_window(stream, self.resolve(windows))
+
+    def _bind_summary(self, windows: dict[str, Window]) -> None:
+        """Summaries are of windows of time; their contract is judged when a synopsis is chosen."""
+        kind = None if self.window is None else self.resolve(windows).kind
+        if kind not in ("now", "range", "landmark"):
+            raise UnsupportedWindow(
+                f"{self.select} needs a window of time",
+                f"query {self.name!r} has {'no window' if kind is None else self.window}",
+                "add window=Range('1 minute') or Landmark('2026-01-01')",
+            )
+        if self.select.name == "top_k" and self.answer.kind == "change":
+            raise BindError(
+                "top_k answers whole lists, which do not change by an amount",
+                f"query {self.name!r} answers {self.answer}",
+                "add answer=every('10 s') or answer=on_close()",
+            )
 
     def _bind_latest(self, stream: Stream) -> None:
         if self.where is not None or self.group_by or self.answer.kind == "close":

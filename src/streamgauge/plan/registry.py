@@ -12,6 +12,7 @@ from typing import Any
 
 from streamgauge.kernel.errors import BindError, QueryNotFound, StreamgaugeError
 from streamgauge.plan.query import Query
+from streamgauge.plan.summary import chosen_model
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import Window
 
@@ -22,7 +23,8 @@ Record = dict[str, Any]
 class Standing:
     """A registered query: its number, version, status, and the epochs of its change and birth.
 
-    `born` is when this version came to be; pausing and resuming leave it alone.
+    `born` is when this version came to be; pausing and resuming leave it alone. `model` names the
+    synopsis chosen for it, so that a later release does not choose another under a running query.
     """
 
     id: int
@@ -31,10 +33,11 @@ class Standing:
     status: str = "running"
     epoch: int = 0
     born: int = 0
+    model: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
-        return {
+        plain = {
             "id": self.id,
             "query": self.query.as_dict(),
             "version": self.version,
@@ -42,6 +45,7 @@ class Standing:
             "epoch": self.epoch,
             "born": self.born,
         }
+        return {**plain, "model": self.model} if self.model else plain
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Standing:
@@ -186,14 +190,21 @@ class Registry:
                 "choose another name, or alter it",
             )
         query.bind(self.stream(query.stream), self.windows)
-        self.queries[query.name] = Standing(self.next_id, query, epoch=epoch, born=epoch)
+        self.queries[query.name] = Standing(
+            self.next_id, query, epoch=epoch, born=epoch, model=chosen_model(query)
+        )
         self.next_id += 1
 
     def _alter(self, query: Query, epoch: int) -> None:
         old = self.query(query.name)
         query.bind(self.stream(query.stream), self.windows)
         self.queries[query.name] = replace(
-            old, query=query, version=old.version + 1, epoch=epoch, born=epoch
+            old,
+            query=query,
+            version=old.version + 1,
+            epoch=epoch,
+            born=epoch,
+            model=chosen_model(query),
         )
 
     def as_dict(self) -> dict[str, Any]:

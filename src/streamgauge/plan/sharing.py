@@ -14,7 +14,9 @@ from typing import Any
 from streamgauge.kernel.hashing import stable_hash
 from streamgauge.operators.predicate import Predicate
 from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.summary import named_model
 from streamgauge.streams.stream import Stream
+from streamgauge.synopses.synopsis import Synopsis
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +46,24 @@ class TableKey:
     y: str | None
     weight: str | None
     born: int
+    synopsis: str = ""
 
     def text(self) -> str:
         """Name of the state of this piece."""
-        return json.dumps(
-            [
-                self.kind,
-                self.width,
-                self.start,
-                self.rows,
-                self.by,
-                self.where,
-                self.group_by,
-                self.x,
-                self.y,
-                self.weight,
-                self.born,
-            ]
-        )
+        parts = [
+            self.kind,
+            self.width,
+            self.start,
+            self.rows,
+            self.by,
+            self.where,
+            self.group_by,
+            self.x,
+            self.y,
+            self.weight,
+            self.born,
+        ]
+        return json.dumps([*parts, self.synopsis] if self.synopsis else parts)
 
     @classmethod
     def from_text(cls, text: str) -> TableKey:
@@ -72,6 +74,10 @@ class TableKey:
     def predicate(self) -> Predicate | None:
         """The filter as a value."""
         return Predicate.from_dict(json.loads(self.where)) if self.where else None
+
+    def model(self) -> Synopsis:
+        """The empty synopsis that this piece keeps for each group."""
+        return named_model(self.synopsis)
 
     def owner(self, shards: int) -> int:
         """The shard of an ungrouped table."""
@@ -90,7 +96,8 @@ class StreamPlan:
         """Columns read as numbers."""
         used = dict.fromkeys(c for key in self.portfolios for c in (key.x, key.y) if c)
         for key in self.tables:
-            used.update(dict.fromkeys(c for c in (key.x, key.y, key.weight) if c))
+            read = (key.x, key.y, key.weight)
+            used.update(dict.fromkeys(c for c in read if c and not self._worded(key, c)))
             used.update(dict.fromkeys(c for c in _filtered(key) if not self._word(c)))
         return tuple(used)
 
@@ -99,8 +106,13 @@ class StreamPlan:
         used = dict.fromkeys(self.stream.key if self.portfolios else ())
         for key in self.tables:
             used.update(dict.fromkeys((*key.group_by, *key.by)))
+            used.update(dict.fromkeys(c for c in (key.x,) if c and self._worded(key, c)))
             used.update(dict.fromkeys(c for c in _filtered(key) if self._word(c)))
         return tuple(used)
+
+    def _worded(self, key: TableKey, column: str) -> bool:
+        """Whether a summary reads the column as names."""
+        return bool(key.synopsis) and self._word(column)
 
     def _word(self, column: str) -> bool:
         return self.stream.schema.type(column) in ("string", "bool")
@@ -143,6 +155,7 @@ def piece_of(registry: Registry, standing: Standing) -> PortfolioKey | TableKey:
         weight=select.weight,
         # A query FROM NOW must not see panes begun before it; those born together share.
         born=0 if query.history or not paned else standing.born,
+        synopsis=standing.model,
     )
 
 

@@ -1,13 +1,15 @@
 """Blocks: answers as they are stored, small because what is at its default is not written.
 
 A block is one Arrow file per shard and epoch. Always there: query, version, group, as_of, value.
-Only where some answer differs from the default: low, high, coverage, silent, revision, met.
+Only where some answer differs from the default: low, high, coverage, silent, revision; and basis,
+confidence, spent, met where some answer rests on a synopsis.
 `expand` gives the full public schema back.
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.contracts.contract import TOLERANCES, Contract
 from streamgauge.contracts.schema import ANSWERS, CHARGE
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import write_whole
@@ -27,7 +30,11 @@ Codes = npt.NDArray[np.int32]
 
 @dataclass(slots=True)
 class Block:
-    """Columns of answers; `query` and `group` are codes into `names` and `texts`."""
+    """Columns of answers; `query` and `group` are codes into `names` and `texts`.
+
+    `spent` is the width that a synopsis spends, `basis` a code into `sworn`: the name of what an
+    answer rests on, and its confidence.
+    """
 
     query: Codes
     version: Codes
@@ -41,6 +48,26 @@ class Block:
     revision: Codes
     names: list[str]
     texts: list[str]
+    spent: Floats
+    basis: Codes
+    sworn: list[tuple[str, float]]
+    contracts: Contracts
+
+
+@dataclass(frozen=True, slots=True)
+class Contracts:
+    """What each query is owed, as columns: a tolerance by its number, and its width."""
+
+    tolerance: Codes
+    within: Floats
+
+    @classmethod
+    def of(cls, contracts: Sequence[Contract]) -> Contracts:
+        """Contracts as columns."""
+        return cls(
+            np.array([TOLERANCES.index(c.tolerance) for c in contracts], np.int32),
+            np.array([c.within for c in contracts], np.float64),
+        )
 
 
 def write_block(path: Path, block: Block, *, epoch: int) -> None:
@@ -63,6 +90,13 @@ def write_block(path: Path, block: Block, *, epoch: int) -> None:
         columns["silent"] = pa.array(block.silent)
     if block.revision.any():
         columns["revision"] = pa.array(block.revision)
+    if block.basis.any():
+        names = pa.array([name for name, _ in block.sworn], pa.string())
+        sure = np.array([confidence for _, confidence in block.sworn])
+        columns["basis"] = pa.DictionaryArray.from_arrays(block.basis, names)
+        columns["confidence"] = pa.array(sure[block.basis])
+        columns["spent"] = pa.array(block.spent)
+        columns["met"] = pa.array(_met(block))
     table = pa.table(columns)
     table = table.replace_schema_metadata({"streamgauge.block": FORMAT, "epoch": str(epoch)})
     sink = io.BytesIO()
@@ -102,11 +136,16 @@ def expand(table: pa.Table, epoch: int) -> pa.Table:
     silent = _column(table, "silent", pa.array(np.zeros(n, np.int32))).to_numpy()
     revision = _column(table, "revision", pa.array(np.zeros(n, np.int32)))
     width = pc.fill_null(pc.subtract(high, low), 0.0).to_numpy()
-    basis = pa.DictionaryArray.from_arrays(
-        pa.array((silent > 0).astype(np.int32)), pa.array(["exact", "interrupted"])
-    )
-    met = pc.and_(pc.is_valid(value), pc.equal(coverage, 1.0))
-    met = pc.and_(met, pa.array(width == 0.0))
+    spent = _column(table, "spent", pa.array(np.zeros(n))).to_numpy()
+    confidence = _column(table, "confidence", pa.array(np.ones(n)))
+    basis = _column(table, "basis", pa.array(["exact"] * n, pa.string())).cast(pa.string())
+    if silent.any():
+        basis = pc.if_else(pa.array(silent > 0), "interrupted", basis)
+    if "met" in table.column_names:
+        met = table["met"]
+    else:
+        met = pc.and_(pc.is_valid(value), pc.equal(coverage, 1.0))
+        met = pc.and_(met, pa.array(width == 0.0))
     return pa.table(
         [
             table["query"].cast(pa.string()),
@@ -115,13 +154,13 @@ def expand(table: pa.Table, epoch: int) -> pa.Table:
             value,
             low,
             high,
-            pa.array(np.ones(n)),
+            confidence,
             table["as_of"].cast(pa.timestamp("us", tz="UTC")),
             pa.array(np.full(n, epoch)),
             revision,
             coverage,
-            basis.cast(pa.string()),
-            _charges(width, silent),
+            basis,
+            _charges(width, silent, spent, basis, confidence.to_numpy()),
             met,
         ],
         schema=ANSWERS,
@@ -132,16 +171,45 @@ def _column(table: pa.Table, name: str, default: pa.Array) -> pa.ChunkedArray:
     return table[name] if name in table.column_names else pa.chunked_array([default])
 
 
-def _charges(width: Floats, silent: npt.NDArray[np.int32]) -> pa.ListArray:
-    charged = (width > 0.0) | (silent > 0)
-    offsets = np.concatenate((np.zeros(1, np.int32), np.cumsum(charged, dtype=np.int32)))
-    by = np.where(silent[charged] > 0, "interruption", "late rows")
+def _charges(
+    width: Floats,
+    silent: npt.NDArray[np.int32],
+    spent: Floats,
+    basis: pa.ChunkedArray,
+    confidence: Floats,
+) -> pa.ListArray:
+    """Who widened each bar: first the synopsis, then an interruption or late rows."""
+    own = spent > 0.0
+    # What is left after the synopsis must exceed the rounding of the difference.
+    other = (silent > 0) | (width - spent > 1e-12 * np.abs(width))
+    offsets = np.concatenate((np.zeros(1, np.int32), np.cumsum(own.astype(np.int32) + other)))
+    total = int(offsets[-1])
+    by = np.empty(total, object)
+    amount, delta = np.zeros(total), np.zeros(total)
+    first = offsets[:-1][own]
+    by[first] = np.asarray(
+        basis.to_numpy(zero_copy_only=False) if isinstance(basis, pa.Array) else basis.to_numpy(),
+        object,
+    )[own]
+    amount[first], delta[first] = spent[own], 1.0 - confidence[own]
+    second = offsets[:-1][other] + own[other]
+    by[second] = np.where(silent[other] > 0, "interruption", "late rows")
+    amount[second] = np.where(silent[other] > 0, np.inf, (width - spent)[other])
     charges = pa.StructArray.from_arrays(
-        [
-            pa.array(by.tolist(), pa.string()),
-            pa.array(np.where(silent[charged] > 0, np.inf, width[charged])),
-            pa.array(np.zeros(int(charged.sum()))),
-        ],
+        [pa.array(by.tolist(), pa.string()), pa.array(amount), pa.array(delta)],
         fields=list(CHARGE),
     )
-    return pa.ListArray.from_arrays(pa.array(offsets), charges)
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), charges)
+
+
+def _met(block: Block) -> npt.NDArray[np.bool_]:
+    """Whether each answer keeps the contract of its query."""
+    tolerance = block.contracts.tolerance[block.query]
+    within = block.contracts.within[block.query]
+    reach = np.maximum(block.high - block.value, block.value - block.low)
+    owed = np.where(tolerance == TOLERANCES.index("relative"), within * np.abs(block.value), within)
+    by_rank = tolerance == TOLERANCES.index("rank")
+    kept = np.where(by_rank, block.high - block.low <= block.spent, reach <= owed)
+    there = ~np.isnan(block.value) & (block.coverage == 1.0) & (block.silent == 0)
+    met: npt.NDArray[np.bool_] = kept & there
+    return met

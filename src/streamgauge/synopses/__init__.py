@@ -9,6 +9,7 @@ from __future__ import annotations
 from streamgauge.kernel.wire import kind_of
 from streamgauge.synopses import (
     distinct,
+    exact,
     frequencies,
     histograms,
     moments,
@@ -18,7 +19,7 @@ from streamgauge.synopses import (
 )
 from streamgauge.synopses.synopsis import Synopsis
 
-FAMILIES = (samples, quantiles, frequencies, distinct, moments, histograms, windowed)
+FAMILIES = (exact, samples, quantiles, frequencies, distinct, moments, histograms, windowed)
 
 REGISTRY: dict[str, type[Synopsis]] = {
     kind.name: kind for family in FAMILIES for kind in family.KINDS

@@ -7,6 +7,7 @@ compiled pass over the rows.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
@@ -15,8 +16,8 @@ import numpy.typing as npt
 
 from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column, items
-from streamgauge.synopses.questions import Question
-from streamgauge.synopses.synopsis import Subtractable, Synopsis
+from streamgauge.synopses.questions import Heavy, Question
+from streamgauge.synopses.synopsis import Array, Subtractable, Synopsis
 
 Codes = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
@@ -72,6 +73,21 @@ class Bank(ABC):
     @abstractmethod
     def load(self, data: list[bytes]) -> None:
         """Take groups from bytes; the bank has as many groups as there are entries."""
+
+    def tops(self, question: Question) -> list[tuple[Heavy, ...]]:
+        """Top lists of every group, for synopses that name items."""
+        return [self.synopsis(group).query(question) for group in range(self.n_groups)]
+
+    def save(self) -> dict[str, Array]:
+        """State as arrays, for the state of a shard; a bank of arrays saves those."""
+        parts = self.to_bytes()
+        ends = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+        return {"ends": ends, "bytes": np.frombuffer(b"".join(parts), np.uint8)}
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Take state as saved."""
+        data, ends = arrays["bytes"].tobytes(), arrays["ends"].tolist()
+        self.load([data[start:stop] for start, stop in itertools.pairwise(ends)])
 
 
 class ListBank(Bank):

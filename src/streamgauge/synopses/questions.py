@@ -261,3 +261,65 @@ def totals_of(items: Array, weights: Floats) -> tuple[Array, Floats]:
 
 def _plain(item: Any) -> Any:
     return item.item() if isinstance(item, np.generic) else item
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinSize(Question):
+    """Size of the equi-join with other streams: sum over items of the products of their weights.
+
+    `other` is the synopsis of the other stream, or several of a chain or tree of joins. The rows
+    of the other stream (items, and weights or None) are only needed for the exact answer.
+    """
+
+    other: Any
+    rows: tuple[Array, Floats | None] | None = None
+
+    def truth(self, items: Array, weights: Floats) -> float:
+        """Sum of products over the items of both."""
+        _, mine, theirs = _side_by_side(items, weights, self.rows)
+        return float((mine * theirs).sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distance(Question):
+    """The `p`-norm of the difference to another stream; p = 0 counts the items that differ.
+
+    `other` is the synopsis of the other stream; its rows are only needed for the exact answer.
+    """
+
+    other: Any
+    p: float = 2.0
+    rows: tuple[Array, Floats | None] | None = None
+
+    def truth(self, items: Array, weights: Floats) -> float:
+        """Norm of the difference of the totals."""
+        _, mine, theirs = _side_by_side(items, weights, self.rows)
+        apart = np.abs(mine - theirs)
+        if self.p == 0:
+            return float((apart > 1e-12).sum())
+        return float((apart**self.p).sum() ** (1.0 / self.p))
+
+
+@dataclass(frozen=True, slots=True)
+class DominanceNorm(Question):
+    """Sum over items of the largest weight that any row gives them: the upper envelope."""
+
+    def truth(self, items: Array, weights: Floats) -> float:
+        """Sum of the largest weights."""
+        if not len(items):
+            return 0.0
+        order = np.lexsort((weights, items))
+        last = np.append(items[order][1:] != items[order][:-1], True)
+        return float(weights[order][last].sum())
+
+
+def _side_by_side(
+    items: Array, weights: Floats, rows: tuple[Array, Floats | None] | None
+) -> tuple[Array, Floats, Floats]:
+    """Items of two streams and the total weight of each in the first and in the second."""
+    assert rows is not None, "the exact answer needs the rows of the other stream"
+    other, given = rows
+    theirs = np.ones(len(other)) if given is None else given
+    both = np.concatenate([items, other])
+    distinct, mine = totals_of(both, np.concatenate([weights, np.zeros(len(other))]))
+    return distinct, mine, totals_of(both, np.concatenate([np.zeros(len(items)), theirs]))[1]

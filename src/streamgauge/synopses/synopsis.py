@@ -56,6 +56,8 @@ class Need:
         Smallest and largest whole number among the items, when known.
     rows
         Rows expected, when known.
+    groups
+        Groups that each need one; with more than one, synopses with a bank of their own go first.
     """
 
     question: Question
@@ -66,6 +68,7 @@ class Need:
     memory: int | None = None
     universe: tuple[int, int] | None = None
     rows: int | None = None
+    groups: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +307,9 @@ class Synopsis(ABC):
         self.skipped += sign * other.skipped
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        return f"{type(self).__name__}({inside}, seed={self.seed})"
+        given = {**self.parameters, "seed": self.seed}
+        inside = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        return f"{type(self).__name__}({inside})"
 
 
 class Subtractable(ABC):

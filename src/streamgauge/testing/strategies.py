@@ -18,7 +18,17 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from streamgauge.engine.reference import Arrival, Row
 from streamgauge.kernel.time import DAY, HOUR, MINUTE, SECOND, Instant, instant
-from streamgauge.operators.aggregate import PAIRS, Aggregate, corr, count, covar
+from streamgauge.operators.aggregate import (
+    PAIRS,
+    Aggregate,
+    corr,
+    count,
+    covar,
+    distinct,
+    frequency,
+    quantile,
+    self_join,
+)
 from streamgauge.operators.predicate import Predicate, col
 from streamgauge.plan.query import Cadence, Query, every, on_change, on_close
 from streamgauge.streams.schema import Schema
@@ -171,6 +181,16 @@ def aggregates(*, weight: str | None = None) -> SearchStrategy[Aggregate]:
     )
 
 
+def summaries() -> SearchStrategy[Aggregate]:
+    """An aggregate that a synopsis answers."""
+    shares = st.sampled_from((0.5, 0.0, 0.1, 0.95, 1.0))
+    return st.one_of(
+        st.builds(quantile, st.sampled_from(("x", "y")), shares),
+        st.sampled_from((distinct("x"), distinct("g"), self_join("g"), self_join("x"))),
+        st.sampled_from((frequency("g", "a"), frequency("x", 0.125), frequency("g", "absent"))),
+    )
+
+
 @st.composite
 def cadences(draw: DrawFn, select: Aggregate, *, windowed: bool) -> Cadence:
     """A cadence that fits the query."""
@@ -191,7 +211,7 @@ def queries(draw: DrawFn, stream: Stream, name: str) -> Query:
     history = draw(st.sampled_from((True, True, True, False)))
     if draw(st.integers(0, 2)) == 0:
         return draw(_latest(stream, name, history=history))
-    select = draw(aggregates(weight="w"))
+    select = draw(st.one_of(aggregates(weight="w"), aggregates(weight="w"), summaries()))
     groups: tuple[tuple[str, ...], ...] = ((), (), ("g",), ("series",), ("g", "series"))
     return Query(
         name,

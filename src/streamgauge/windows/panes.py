@@ -155,7 +155,7 @@ def _due(q, tick, fresh, asked, shape, landmark):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _coverage(edge, span, start, vouched, since):  # type: ignore[no-untyped-def]
+def coverage_of(edge, span, start, vouched, since):  # type: ignore[no-untyped-def]
     """Share of a window that the panes can vouch for; a span of 0 is a landmark."""
     reached = edge - max(vouched, since)
     if span == 0:
@@ -183,7 +183,7 @@ def _emit(q, g, tick, edge, epoch, table, asked, shape, memory, values, out, n_o
     """Give the answer of one query and group, if it is owed."""
     value, low, high, n = values[q, 0], values[q, 1], values[q, 2], values[q, 3]
     span = shape.length[q] * table.width
-    coverage = _coverage(edge, span, table.start, table.vouched, asked.since[q])
+    coverage = coverage_of(edge, span, table.start, table.vouched, asked.since[q])
     past = memory[q, g]
     if asked.cadence[q] == CHANGE:
         if past[GIVEN] == 0.0 and n == 0.0:
@@ -252,7 +252,7 @@ def _revise(first_tick, tick, span, before, after, table, asked, shape, out, n_o
                 continue
             edge = t // shape.slide[q] * shape.slide[q] * span.width
             width = shape.length[q] * table.width
-            covered = _coverage(edge, width, 0, table.vouched, asked.since[q])
+            covered = coverage_of(edge, width, 0, table.vouched, asked.since[q])
             for g in range(before.shape[2]):
                 value, old = after[t - first_tick, q, g], before[t - first_tick, q, g]
                 if value != old and not np.isnan(value) and not np.isnan(old):

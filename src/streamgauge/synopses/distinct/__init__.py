@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from streamgauge.synopses.distinct.hll import Hll
+from streamgauge.synopses.distinct.linear_counting import LinearCounting
+from streamgauge.synopses.distinct.loglog import Loglog
+from streamgauge.synopses.distinct.pcsa import Pcsa
+from streamgauge.synopses.distinct.super_loglog import SuperLoglog
 from streamgauge.synopses.synopsis import Synopsis
 
-KINDS: tuple[type[Synopsis], ...] = ()
+KINDS: tuple[type[Synopsis], ...] = (Hll, LinearCounting, Loglog, Pcsa, SuperLoglog)

@@ -106,7 +106,7 @@ class CountMin(Synopsis, Subtractable):
     @classmethod
     def tight(cls, seed: int) -> Trial:
         """As many equal heavy items as the error allows, and a question about an absent one."""
-        heavy = np.repeat(np.arange(37, dtype=np.int64) + 1000 * seed, 50)
+        heavy = np.repeat(np.arange(36, dtype=np.int64) + 1000 * seed, 50)
         return Trial(heavy, Frequency(-1))
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from streamgauge.synopses.quantiles.gk import Gk
+from streamgauge.synopses.quantiles.kll import Kll
 from streamgauge.synopses.synopsis import Synopsis
 
-KINDS: tuple[type[Synopsis], ...] = ()
+KINDS: tuple[type[Synopsis], ...] = (Gk, Kll)

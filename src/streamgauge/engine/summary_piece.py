@@ -1,0 +1,424 @@
+"""A table of summaries: queries answered from one synopsis for each group and pane."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.engine.naming import Groups
+from streamgauge.engine.pane_piece import UNSET, needed_panes, shape_of
+from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Seats, grouped
+from streamgauge.engine.rows import Rows
+from streamgauge.kernel.keys import items, keys
+from streamgauge.operators.emission import (
+    GROUP,
+    REVISION,
+    SPENT,
+    WIDTH,
+    Codes,
+    Floats,
+    Ints,
+    Span,
+    empty_answers,
+    give_bars,
+)
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.sharing import TableKey
+from streamgauge.synopses.bank import Bank
+from streamgauge.synopses.questions import Frequency, Quantile, Question, TopK
+from streamgauge.synopses.synopsis import Synopsis
+from streamgauge.windows.bank_panes import BankPanes
+from streamgauge.windows.panes import coverage_of
+
+Array = npt.NDArray[Any]
+
+
+class Asking(NamedTuple):
+    """A compiled query: what it asks, when it is due, and its window in panes."""
+
+    standing: Standing
+    question: Question
+    cadence: str
+    every: int
+    slide: int
+    length: int
+    since: int
+    begun: int
+
+
+class Top(NamedTuple):
+    """The last list that a query over top items gave to a group."""
+
+    query: int
+    version: int
+    rows: list[list[float]]
+    texts: list[str]
+
+
+@dataclass(slots=True)
+class SummaryPiece:
+    """Panes of synopses, panes of late rows, and the queries that read them."""
+
+    key: TableKey
+    groups: Groups
+    panes: BankPanes
+    late: BankPanes
+    newest: int = NO_LIMIT
+    vouched: int = UNSET
+    n_panes: int = 1
+    seats: Seats = field(default_factory=Seats)
+    tops: dict[int, Top] = field(default_factory=dict)
+    compiled: tuple[Asking, ...] = ()
+    hashes: Array = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @classmethod
+    def of(cls, key: TableKey, groups: Groups) -> SummaryPiece:
+        """An empty piece."""
+        raw = key.kind != "landmark"
+        model = key.model()
+        return cls(key, groups, BankPanes(model, raw=raw), BankPanes(model, raw=raw))
+
+    @property
+    def model(self) -> Synopsis:
+        """The empty synopsis of each group."""
+        return self.panes.model
+
+    def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
+        """Compile the queries, sorted by length, and keep panes long enough."""
+        stream = bench.stream
+        self.seats.arrange(
+            queries,
+            max(1, len(self.groups.texts)),
+            lambda standing: shape_of(registry, stream, self.key, standing),
+        )
+        active = self.seats.active
+        self.tops = {s.id: self.tops[s.id] for s in active if s.id in self.tops}
+        compiled = []
+        for standing in active:
+            slide, length = shape_of(registry, stream, self.key, standing)
+            answer = standing.query.answer
+            compiled.append(
+                Asking(
+                    standing,
+                    standing.query.select.question(),
+                    answer.kind,
+                    max(1, answer.period // stream.tick),
+                    slide,
+                    length,
+                    bench.since(standing),
+                    bench.births.get(standing.born, NO_LIMIT) // stream.tick,
+                )
+            )
+        self.compiled = tuple(compiled)
+        self.n_panes = max(self.n_panes, needed_panes(registry, stream, self.key, queries))
+
+    def adopt(self, other: SummaryPiece) -> None:
+        """Take over what another copy has compiled."""
+        self.seats.adopt(other.seats)
+        self.compiled = other.compiled
+
+    def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
+        """Fold rows of the past; answer nothing."""
+        group, column = self._columns(bench, rows)
+        self._fold(bench, rows, group, column, slice(0, len(rows)))
+        self._open(span.last * span.width)
+
+    def advance(self, bench: Bench, rows: Rows, span: Span) -> Given:
+        """Fold rows and answer what is due."""
+        group, column = self._columns(bench, rows)
+        n_groups = len(self.groups.texts)
+        self.panes.n_groups = self.late.n_groups = max(1, n_groups)
+        memory = self.seats.borrow(n_groups)
+        given = _Answers(empty_answers(), list(self.groups.texts))
+        done = 0
+        for tick, with_rows in self._checks(rows, span, bench):
+            stop = int(np.searchsorted(rows.tick, tick, side="right"))
+            revised = bench.revises and self.key.width > 0 and bool(rows.late[done:stop].any())
+            before = self._past(tick, bench) if revised else {}
+            self._fold(bench, rows, group, column, slice(done, stop))
+            done = stop
+            self._open(tick * span.width)
+            for place, asking in enumerate(self.compiled):
+                if self._due(asking, tick, with_rows):
+                    self._answer(asking, tick, span, bench, memory[place], given)
+            if revised:
+                self._revise(before, tick, bench, given)
+        self._fold(bench, rows, group, column, slice(done, len(rows)))
+        self.seats.give_back(memory)
+        matrix = given.matrix[: given.n]
+        return Given(matrix, given.texts, self.basis, self.confidence)
+
+    @property
+    def basis(self) -> str:
+        """What the answers rest on."""
+        return self.model.name
+
+    @property
+    def confidence(self) -> float:
+        """How surely the bars hold."""
+        return 1.0 - self.model.guarantee.delta
+
+    # Rows.
+
+    def _columns(self, bench: Bench, rows: Rows) -> tuple[Codes, Array]:
+        """Group of each row (-1: nobody's) and its item, as the synopsis takes it."""
+        _, group = grouped(bench, self.key, self.groups, rows)
+        if self.key.born:
+            group = np.where(rows.ts > bench.births[self.key.born], group, np.int32(-1))
+        name = self.key.x
+        assert name is not None, "a summary has a column"
+        if name in rows.numbers:
+            column: Array = rows.numbers[name]
+            missing = np.isnan(column)
+            if self.model.takes == "keys" and bench.stream.schema.type(name) == "int":
+                column = np.where(missing, 0.0, column).astype(np.int64)
+        else:
+            codes = rows.words[name]
+            missing = codes < 0
+            column = self._words(bench, codes)
+        return np.where(missing, np.int32(-1), group), column
+
+    def _named(self, bench: Bench) -> bool:
+        """Whether the items are names, read as codes."""
+        assert self.key.x is not None
+        return bench.stream.schema.type(self.key.x) in ("string", "bool")
+
+    def _words(self, bench: Bench, codes: Codes) -> Array:
+        """Names as numbers: hashes for synopses of keys, else their place among the words."""
+        if self.model.takes != "keys":
+            return codes.astype(np.float64)
+        assert self.key.x is not None
+        words = bench.words[self.key.x].values
+        if len(words) > len(self.hashes):
+            fresh = items([str(word) for word in words[len(self.hashes) :]])
+            more = keys(fresh, seed=self.model.seed).view(np.int64)
+            self.hashes = np.concatenate((self.hashes, more))
+        return self.hashes[codes] if len(self.hashes) else np.zeros(len(codes), np.int64)
+
+    def _fold(self, bench: Bench, rows: Rows, group: Codes, column: Array, part: slice) -> None:
+        """Take a run of rows into their panes; rows older than what is kept are let go."""
+        ts, late = rows.ts[part], rows.late[part] & (not bench.revises)
+        group, column, width = group[part], column[part], self.key.width
+        if not len(ts):
+            return
+        pane = -((-ts) // width) if width else np.where(ts < self.key.start, -1, 0)
+        newest = max(self.newest, int(pane.max()))
+        self.newest = newest
+        floor = newest - self.n_panes if width else -1
+        for number in np.unique(pane[pane > floor]).tolist():
+            here = pane == number
+            for into, which in ((self.panes, here & ~late), (self.late, here & late)):
+                if which.all():
+                    into.add(number, group, column)
+                elif which.any():
+                    into.add(number, group[which], column[which])
+
+    def _open(self, instant: int) -> None:
+        """Move to the pane of an instant; forget what falls out."""
+        if self.key.width:
+            self.newest = max(self.newest, instant // self.key.width)
+            self.panes.forget(self.newest - self.n_panes)
+            self.late.forget(self.newest - self.n_panes)
+
+    # Checks.
+
+    def _checks(self, rows: Rows, span: Span, bench: Bench) -> Iterator[tuple[int, bool]]:
+        """Ticks to visit: those with a query due while awake, and those that bring revisions."""
+        landmark = self.key.width == 0
+        beats = [
+            asking.every if asking.cadence == "every" else asking.slide
+            for asking in self.compiled
+            if asking.cadence == "every" or not landmark
+        ]
+        step = int(np.gcd.reduce(beats)) if beats else 0
+        with_rows = np.unique(rows.tick)
+        visits: set[int] = set()
+        if step:
+            visits.update(_awake_beats(with_rows, span, step))
+        if landmark and any(asking.cadence != "every" for asking in self.compiled):
+            visits.update(with_rows.tolist())
+        elif bench.revises and self.compiled:
+            visits.update(np.unique(rows.tick[rows.late]).tolist())
+        there = set(with_rows.tolist())
+        for tick in sorted(visits):
+            yield tick, tick in there
+
+    def _due(self, asking: Asking, tick: int, with_rows: bool) -> bool:
+        if asking.cadence == "every":
+            return tick % asking.every == 0
+        return with_rows if self.key.width == 0 else tick % asking.slide == 0
+
+    def _window(self, asking: Asking, tick: int, bench: Bench) -> tuple[int, int, int]:
+        """Edge of a query's window at a tick in event time, its last pane, its length."""
+        edge = tick // asking.slide * asking.slide * bench.stream.tick
+        return edge, edge // self.key.width if self.key.width else 0, asking.length
+
+    def _bars(self, asking: Asking, end: int, bench: Bench) -> tuple[Floats, Ints]:
+        """Value, low, high and own width of each group, and its rows."""
+        bank, counts = self.panes.window(end, asking.length)
+        question = self._asked(asking.question, bench)
+        bars = _columns_of(bank, question, counts)
+        late = self.late._between(end - asking.length, end)
+        if late:
+            whole = self.panes.bank([])
+            whole.merge(bank)
+            more = counts.copy()
+            for number in late:
+                self.late.put(whole, number)
+                held = self.late.panes[number].counts
+                more[: len(held)] += held
+            other = _columns_of(whole, question, more)
+            there = ~np.isnan(other[:, 0]) & ~np.isnan(bars[:, 0])
+            bars[there, 1] = np.minimum(bars[there, 1], other[there, 1])
+            bars[there, 2] = np.maximum(bars[there, 2], other[there, 2])
+        return bars, counts
+
+    def _asked(self, question: Question, bench: Bench) -> Question:
+        """The question in the synopsis's own words: names become hashes or places."""
+        name = self.key.x
+        assert name is not None
+        if not isinstance(question, Frequency) or not self._named(bench):
+            return question
+        if self.model.takes == "keys":
+            return Frequency(
+                int(keys(items([str(question.item)]), seed=self.model.seed)[0].view("i8"))
+            )
+        return Frequency(float(bench.words[name].index.get(question.item, -1)))
+
+    def _answer(
+        self, asking: Asking, tick: int, span: Span, bench: Bench, memory: Floats, given: _Answers
+    ) -> None:
+        edge, end, length = self._window(asking, tick, bench)
+        covered = coverage_of(
+            edge, length * self.key.width, self.key.start, self.vouched, asking.since
+        )
+        query = asking.standing.id
+        if isinstance(asking.question, TopK):
+            self._answer_top(asking, tick, end, covered, bench, given)
+            return
+        bars, counts = self._bars(asking, end, bench)
+        by, cadence = asking.standing.query.answer.by, 2 if asking.cadence == "change" else 0
+        given.matrix, given.n = give_bars(
+            memory, given.matrix, given.n, query, cadence, by, tick, span.epoch, bars, counts,
+            covered,
+        )  # fmt: skip
+
+    def _answer_top(
+        self, asking: Asking, tick: int, end: int, covered: float, bench: Bench, given: _Answers
+    ) -> None:
+        """Give a list for each group: one answer for each item, which joins the group's name."""
+        bank, counts = self.panes.window(end, asking.length)
+        rows, texts = [], []
+        lists = bank.tops(asking.question)
+        for group in np.flatnonzero(counts).tolist():
+            for item, weight in lists[group]:
+                row = [0.0] * WIDTH
+                row[0], row[2], row[6] = asking.standing.id, tick, covered
+                row[3:6] = [weight.value, weight.low, weight.high]
+                row[SPENT] = weight.high - weight.low
+                rows.append(row)
+                texts.append(self._item_text(group, item, bench))
+        self.tops[asking.standing.id] = Top(
+            asking.standing.id, asking.standing.version, rows, texts
+        )
+        given.add(rows, texts)
+
+    def _item_text(self, group: int, item: Any, bench: Bench) -> str:
+        name = self.key.x
+        assert name is not None
+        known = json.loads(self.groups.texts[group] or "[]")
+        plain = item.item() if isinstance(item, np.generic) else item
+        if self._named(bench):
+            plain = bench.words[name].values[int(plain)]
+        elif isinstance(plain, float) and plain.is_integer():
+            plain = int(plain)
+        return json.dumps([*known, plain], default=str)
+
+    # Revisions.
+
+    def _past(self, tick: int, bench: Bench) -> dict[tuple[int, int], tuple[Floats, Ints]]:
+        """Bars of all earlier checks within reach, by tick and query."""
+        found = {}
+        for at in range(tick - bench.stream.late.reach // bench.stream.tick, tick):
+            for place, asking in enumerate(self.compiled):
+                skip = asking.cadence == "change" or isinstance(asking.question, TopK)
+                if not skip and at > asking.begun and self._due(asking, at, False):
+                    bars, counts = self._bars(asking, self._window(asking, at, bench)[1], bench)
+                    found[at, place] = (bars.copy(), counts)
+        return found
+
+    def _revise(
+        self,
+        before: dict[tuple[int, int], tuple[Floats, Ints]],
+        tick: int,
+        bench: Bench,
+        given: _Answers,
+    ) -> None:
+        """Give again the earlier answers whose value late rows changed."""
+        after = self._past(tick, bench)
+        for (at, place), (bars, counts) in after.items():
+            asking = self.compiled[place]
+            old, old_counts = before[at, place]
+            edge, _, length = self._window(asking, at, bench)
+            covered = coverage_of(edge, length * self.key.width, 0, self.vouched, asking.since)
+            rows = []
+            for group in range(min(len(old), len(bars))):
+                if old_counts[group] and counts[group] and bars[group, 0] != old[group, 0]:
+                    row = [0.0] * WIDTH
+                    row[0], row[GROUP], row[2], row[6] = asking.standing.id, group, at, covered
+                    row[3:6] = bars[group, :3].tolist()
+                    row[REVISION], row[SPENT] = tick - at, bars[group, 3]
+                    rows.append(row)
+            given.add(rows, None)
+
+
+@dataclass(slots=True)
+class _Answers:
+    """Answers as they are made, with the texts of their groups."""
+
+    matrix: Floats
+    texts: list[str]
+    n: int = 0
+
+    def add(self, rows: list[list[float]], texts: list[str] | None) -> None:
+        """Append answers; with texts of their own, these join the list."""
+        if not rows:
+            return
+        more = np.array(rows)
+        if texts is not None:
+            more[:, GROUP] = np.arange(len(self.texts), len(self.texts) + len(texts))
+            self.texts += texts
+        self.matrix = np.concatenate((self.matrix[: self.n], more))
+        self.n += len(rows)
+
+
+def _columns_of(bank: Bank, question: Question, counts: Ints) -> Floats:
+    """Bars as a matrix; groups without rows have nothing, or none of what is counted."""
+    bars = bank.bars(question)
+    out = np.empty((len(counts), 4))
+    out[:, 0], out[:, 1], out[:, 2] = bars.value, bars.low, bars.high
+    nothing = np.nan if isinstance(question, Quantile) else 0.0
+    out[counts == 0, :3] = nothing
+    out[:, 3] = out[:, 2] - out[:, 1]
+    out[counts == 0, 3] = 0.0
+    return out
+
+
+def _awake_beats(with_rows: Ints, span: Span, step: int) -> list[int]:
+    """Multiples of the step in the span at which the stream is awake."""
+    starts = np.concatenate(([span.tick + 1], with_rows))
+    stops = np.minimum(np.concatenate(([span.awake_until], with_rows + span.rest)), span.last)
+    # Awake from a row on for a while; rows that follow within it make one stretch.
+    apart = starts[1:] > stops[:-1] + 1
+    first = starts[np.concatenate(([True], apart))]
+    last = np.maximum.accumulate(stops)[np.concatenate((apart, [True]))]
+    return [
+        beat
+        for start, stop in zip(first.tolist(), last.tolist(), strict=True)
+        for beat in range(-(-start // step) * step, stop + 1, step)
+    ]

@@ -1,0 +1,116 @@
+"""Choose: the synopsis that holds a contract in the fewest bytes, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
+from streamgauge.synopses import REGISTRY
+from streamgauge.synopses.exact import Exact
+from streamgauge.synopses.synopsis import Expiring, Need, Synopsis
+
+TRIED_ROWS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A synopsis that was not chosen, and the reason."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The synopsis to build, its bytes after ten thousand different rows, and the others."""
+
+    model: Synopsis
+    nbytes: int
+    refused: tuple[Refusal, ...]
+
+    def __str__(self) -> str:
+        return f"{self.model!r}, {self.model.guarantee}, {self.nbytes:,} bytes"
+
+
+def choose(need: Need, *, seed: int = 0) -> Choice:
+    """Pick and size a synopsis for a need.
+
+    Examples
+    --------
+    >>> from streamgauge.contracts.contract import Contract
+    >>> from streamgauge.synopses.questions import Quantile
+    >>> choose(Need(Quantile(0.95), Contract.exact())).model
+    Exact(seed=0)
+    """
+    return _choose(need, seed)
+
+
+@lru_cache(maxsize=512)
+def _choose(need: Need, seed: int) -> Choice:
+    sized: list[tuple[bool, int, Synopsis]] = []
+    refused: list[Refusal] = []
+    for kind in REGISTRY.values():
+        reason = _unfit(kind, need)
+        if reason is None:
+            try:
+                model = kind.sized_for(need, seed=seed)
+            except (ContractUnsatisfiable, NotImplementedError, BindError) as error:
+                reason = getattr(error, "what", "it has no sizes to choose from")
+            else:
+                nbytes = full_bytes(model, need.universe, need.rows)
+                if need.memory is None or nbytes <= need.memory:
+                    sized.append((need.groups > 1 and kind.bank_kind is None, nbytes, model))
+                    continue
+                reason = f"it takes {nbytes:,} bytes"
+        refused.append(Refusal(kind.name, reason))
+    if not sized:
+        raise _refusal(need, refused)
+    _, nbytes, model = min(sized, key=lambda found: found[:2])
+    others = (Refusal(m.name, f"takes {size:,} bytes") for _, size, m in sized if m is not model)
+    return Choice(model, nbytes, (*others, *refused))
+
+
+def _unfit(kind: type[Synopsis], need: Need) -> str | None:
+    """Why a kind cannot serve, whatever its size."""
+    exact = need.contract.tolerance == "exact"
+    if not issubclass(type(need.question), kind.answers):
+        return f"does not answer {type(need.question).__name__}"
+    if exact != (kind is Exact):
+        return "has an error" if exact else "keeps every row; ask for an exact contract"
+    if need.deletions and kind.weights not in ("strict", "any"):
+        return "cannot take rows back"
+    if need.merge and kind.merging == "none":
+        return "cannot be merged"
+    if issubclass(kind, Expiring) != (need.window is not None):
+        return "does not expire" if need.window is not None else "is for one sliding window"
+    if not kind.repeatable:
+        return "a replay gives other bytes"
+    return None
+
+
+def full_bytes(
+    model: Synopsis, universe: tuple[int, int] | None = None, expected: int | None = None
+) -> int:
+    """Bytes of a synopsis after ten thousand different rows, within a universe if there is one."""
+    rows = np.arange(min(expected or TRIED_ROWS, TRIED_ROWS), dtype=np.int64)
+    if universe is not None:
+        rows = universe[0] + rows % (universe[1] - universe[0] + 1)
+    tried = model.copy()
+    times = np.arange(len(rows)) if isinstance(tried, Expiring) else None
+    tried.update(np.random.default_rng(0).permutation(rows), None, times)
+    return tried.nbytes
+
+
+def _refusal(need: Need, refused: Iterable[Refusal]) -> ContractUnsatisfiable:
+    told = "; ".join(
+        f"{r.name}: {r.reason}" for r in refused if not r.reason.startswith("does not answer")
+    )
+    return ContractUnsatisfiable(
+        f"no synopsis answers {type(need.question).__name__} {need.contract}",
+        told or "none answers such a question",
+        "widen the contract, lower its confidence below 100%, or ask for Contract.exact()",
+    )

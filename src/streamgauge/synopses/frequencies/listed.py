@@ -1,0 +1,155 @@
+"""Listed: synopses that name items, each with the two ends of a bar around its weight.
+
+They all answer alike: the weight of one item, every item above a share, the items of largest
+weight. One of them says which words it holds, their bars, and the most that an item it does not
+hold can weigh.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from streamgauge.contracts.estimate import Estimate
+from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
+from streamgauge.synopses.frequencies.vocabulary import Vocabulary, Words
+from streamgauge.synopses.questions import Count, Frequency, Heavy, HeavyHitters, TopK
+from streamgauge.synopses.synopsis import Enumerable, Floats, Need, Synopsis
+
+HASHED_TEXT = "no two texts share their 64-bit hash"
+
+
+class Entries(NamedTuple):
+    """Held words with the ends of their bars; `low` is also the estimate."""
+
+    words: Words
+    low: Floats
+    high: Floats
+
+    def sorted(self) -> Entries:
+        """Largest upper end first, so that no item left out of a top list can exceed it."""
+        order = np.lexsort((self.words, -self.low, -self.high))
+        return Entries(self.words[order], self.low[order], self.high[order])
+
+
+class Listed(Synopsis, Enumerable):
+    """A synopsis that holds words of items and answers by listing them."""
+
+    answers = (Frequency, HeavyHitters, TopK, Count)
+    takes = "items"
+    merging = "error"
+    vocabulary: Vocabulary
+
+    @abstractmethod
+    def _entries(self) -> Entries:
+        """What is held."""
+
+    @property
+    @abstractmethod
+    def unlisted(self) -> float:
+        """The most that an item which is not held can weigh."""
+
+    @property
+    def total(self) -> float:
+        """Weight that shares are of."""
+        return self.mass
+
+    def candidates(self) -> list[Any]:
+        """Items held, those of largest weight first."""
+        return self.vocabulary.items(self._entries().sorted().words)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of counters and kept texts."""
+        own = {"kind", "known", "ends", "texts"}
+        arrays = self._save()[1]
+        counters = sum(array.nbytes for name, array in arrays.items() if name not in own)
+        return counters + self.vocabulary.nbytes
+
+    def _answer(self, question: Any) -> Any:
+        if isinstance(question, Count):
+            return self._bar(self.total, self.total, self.total, 0.0)
+        if isinstance(question, Frequency):
+            return self._frequency(self.vocabulary.word(question.item))
+        if isinstance(question, TopK):
+            return self._told(self._entries().sorted(), count=question.k)
+        return self._heavy(question.share)
+
+    def _frequency(self, word: np.uint64 | None) -> Estimate:
+        if word is None:
+            return self._bar(0.0, 0.0, 0.0, 0.0)
+        entries = self._entries()
+        found = np.flatnonzero(entries.words == word)
+        if not len(found):
+            return self._bar(0.0, 0.0, self.unlisted)
+        low, high = float(entries.low[found[0]]), float(entries.high[found[0]])
+        return self._bar(low, low, high)
+
+    def _heavy(self, share: float) -> tuple[Heavy, ...]:
+        if not 0.0 < share <= 1.0:
+            raise BindError(
+                "a share of the weight lies above 0 and is at most 1",
+                f"asked for {share}",
+                "write HeavyHitters(0.01)",
+            )
+        threshold = share * self.total * (1.0 - 1e-12)
+        if 0.0 < threshold <= self.unlisted:
+            least = self.unlisted / self.total
+            raise ContractUnsatisfiable(
+                f"{self.name} may have dropped an item of share {share:g}",
+                f"it dropped items of up to {least:.3g} of the weight {self.total:g}",
+                f"ask for a share above {least:.3g}, or give it more room",
+            )
+        entries = self._entries().sorted()
+        return self._told(entries, count=int((entries.high >= threshold).sum()))
+
+    def _told(self, entries: Entries, *, count: int) -> tuple[Heavy, ...]:
+        names = self.vocabulary.items(entries.words[:count])
+        bars = (
+            self._bar(low, low, high)
+            for low, high in zip(entries.low.tolist(), entries.high.tolist(), strict=True)
+        )
+        return tuple(Heavy(name, bar) for name, bar in zip(names, bars, strict=False))
+
+
+def share_owed(need: Need, name: str, *, deletions: bool = False) -> float:
+    """The share of the total weight by which a contract lets a frequency be off."""
+    contract = need.contract
+    absolute = contract.tolerance == "absolute" and need.rows
+    if contract.tolerance != "relative" and not absolute:
+        raise ContractUnsatisfiable(
+            f"{name} owes a share of the total weight",
+            f"asked for {contract}",
+            "write Contract.relative(0.01), or say how many rows are expected",
+        )
+    if need.deletions and not deletions:
+        raise ContractUnsatisfiable(
+            f"{name} cannot take rows back",
+            "the stream has deletions",
+            "use group_testing or count_sketch",
+        )
+    return contract.within / need.rows if absolute and need.rows else contract.within
+
+
+def counters_owed(need: Need, name: str) -> int:
+    """Counters k such that 1 / (k + 1) of the weight is within the contract and the question."""
+    counters = max(1, math.ceil(1.0 / share_owed(need, name)) - 1)
+    if isinstance(need.question, HeavyHitters):
+        counters = max(counters, math.ceil(1.0 / need.question.share))
+    if isinstance(need.question, TopK):
+        counters = max(counters, need.question.k)
+    return counters
+
+
+def check_memory(synopsis: Synopsis, need: Need) -> None:
+    """Refuse a synopsis larger than the memory it may take."""
+    if need.memory is not None and synopsis.nbytes > need.memory:
+        wider = need.contract.within * synopsis.nbytes / need.memory
+        raise ContractUnsatisfiable(
+            f"{synopsis.name} needs more memory for this contract",
+            f"{synopsis.nbytes} bytes, allowed are {need.memory}",
+            f"allow about {wider:.2g} instead of {need.contract.within:g}",
+        )

@@ -1,0 +1,174 @@
+"""Range-optimal histogram: steps chosen so that sums over ranges come out well.
+
+A sum over a range is a difference of two running sums, and steps in the signal are lines in its
+running sums. So the running sums are what is pictured, in sloping pieces; a range then costs the
+error of two points, however long it is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.synopses.histograms.multiwavelet import Multiwavelet
+from streamgauge.synopses.histograms.piecewise_linear import Lines, best_lines, drawn
+from streamgauge.synopses.histograms.signal import Signal, cells_for, need_at_least
+from streamgauge.synopses.questions import Count, RangeSum
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A signal of steps: `heights[j]` in every cell from `edges[j]` up to `edges[j + 1]`."""
+
+    edges: Ints
+    heights: Floats
+
+    def cells(self) -> Floats:
+        """The steps, cell by cell."""
+        wide: Floats = np.repeat(self.heights, np.diff(self.edges))
+        return wide
+
+
+def range_optimal(values: Floats, buckets: int) -> Steps:
+    """Steps whose range sums are no worse than those of the best `buckets` steps, in twice as many.
+
+    >>> range_optimal(np.array([1.0, 1.0, 1.0, 4.0, 4.0, 4.0]), 2).cells()
+    array([1., 1., 1., 4., 4., 4.])
+    """
+    return _differences(best_lines(np.cumsum(values), buckets))
+
+
+def range_error(values: Floats, steps: Floats) -> float:
+    """Squared error of all sums over ranges, of steps given cell by cell.
+
+    >>> range_error(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
+    0.5
+    """
+    off = np.concatenate([[0.0], np.cumsum(values - steps)])
+    return float(len(off) * (off**2).sum() - off.sum() ** 2)
+
+
+class RangeOptimal(Signal):
+    """The largest multiwavelet terms of a signal's running sums: ranges at the price of two points.
+
+    Parameters
+    ----------
+    terms
+        Terms that are always among those kept, the largest; memory is four times as many.
+    seed
+        Unused; there is no chance in it.
+
+    Examples
+    --------
+    >>> picture = RangeOptimal(terms=8)
+    >>> picture.update(np.arange(1000), weights=np.full(1000, 2.0))
+    >>> print(picture.query(RangeSum(100, 899)))
+    1600 in [1600, 1600], range_optimal
+    >>> picture.steps(1).heights
+    array([2.])
+
+    References
+    ----------
+    MS05: docs/references.md
+    """
+
+    name = "range_optimal"
+
+    def __init__(self, terms: int, *, seed: int = 0) -> None:
+        need_at_least(self.name, terms, 1, "terms")
+        super().__init__(seed=seed)
+        self.terms = terms
+        self.wavelet = Multiwavelet(terms, running=True)
+
+    @property
+    def parameters(self) -> Values:
+        """Terms."""
+        return {"terms": self.terms}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Sure bars, whose width is known only once the rows are."""
+        return Guarantee(
+            "additive",
+            math.inf,
+            assumes=(
+                "no width is known beforehand: bars come from the L2 error of the terms left",
+            ),
+            cite="MS05",
+        )
+
+    @classmethod
+    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
+        """Terms for every cell of a known universe: nothing else can be promised beforehand."""
+        if isinstance(need.question, Count):
+            return cls(1, seed=seed)
+        return cls(cells_for(need, cls.name, 68), seed=seed)
+
+    @classmethod
+    def specimen(cls, seed: int) -> Self:
+        """Sixteen terms."""
+        return cls(16, seed=seed)
+
+    @classmethod
+    def tight(cls, seed: int) -> Trial:
+        """Unequal steps at unequal places, and a range that ends inside one."""
+        rng = np.random.default_rng(seed)
+        heights = np.repeat(rng.integers(0, 100, 60), rng.integers(1, 30, 60)).astype(np.float64)
+        places = np.arange(len(heights), dtype=np.int64)
+        return Trial(places, RangeSum(7, len(places) // 2), weights=heights + 1)
+
+    @property
+    def error(self) -> float:
+        """L2 norm of the error of the running sums; a bound once rows were late."""
+        return self.wavelet.kept.error
+
+    def steps(self, buckets: int) -> Steps:
+        """Steps from the best `buckets` lines of the running sums held."""
+        running = drawn(self.wavelet, self.name)
+        return _differences(best_lines(running, buckets, self.wavelet.edges()))
+
+    def _fold(self, positions: Ints, weights: Floats) -> None:
+        self.wavelet.add(positions, weights)
+
+    def _merge(self, other: Self) -> None:
+        self.wavelet.take(other.copy().wavelet)
+        self.negative = self.negative or other.negative
+
+    def _sum(self, start: int, stop: int) -> tuple[float, float, float]:
+        place = int(self.wavelet.place[0])
+        if start > place:
+            return 0.0, 0.0, 0.0
+        last = min(stop - 1, place)
+        if start == 0:
+            if last == place:
+                return self.mass, self.mass, self.mass
+            return self.wavelet.inner(last, last, (1.0, 1.0), 0.0)
+        return self.wavelet.inner(start - 1, last, (-1.0, 1.0), 0.0)
+
+    def _state(self) -> tuple[Values, Arrays]:
+        return {}, self.wavelet.arrays()
+
+    def _restore(self, values: Values, arrays: Arrays) -> None:
+        self.wavelet.load(arrays)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the terms and of the open path."""
+        return self.wavelet.nbytes
+
+
+def _differences(lines: Lines) -> Steps:
+    """The signal whose running sums are lines: steps, and a cell of its own at every break."""
+    running = lines.cells()
+    cells = np.diff(running, prepend=0.0)
+    edges = np.unique(np.concatenate([lines.edges, lines.edges[:-1] + 1]))
+    edges = edges[edges <= lines.edges[-1]].astype(np.int64)
+    heights = np.add.reduceat(cells, edges[:-1]) / np.diff(edges)
+    # Neighbours that came out equal are one step.
+    fresh = np.concatenate([[True], ~np.isclose(heights[1:], heights[:-1])])
+    return Steps(np.append(edges[:-1][fresh], edges[-1]), heights[fresh])

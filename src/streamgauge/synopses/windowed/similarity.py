@@ -1,0 +1,208 @@
+"""Similarity: how alike the items of two streams are in a sliding window, and how many there are.
+
+Two streams are ranked by the same hash functions. In each ranking their smallest items agree with
+a chance that is exactly the share of items that both have, so the agreements are draws of a coin
+with that chance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from streamgauge.contracts.estimate import Estimate
+from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
+from streamgauge.synopses.questions import Distinct, Question
+from streamgauge.synopses.synopsis import Array, Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.windowed.clock import Clocked, window_of
+from streamgauge.synopses.windowed.dominance import DominanceLists, distinct_items, share_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Jaccard(Question):
+    """Items that this and another stream both have, over the items that one of them has.
+
+    `other` is the synopsis of the other stream; its living items are only needed for the exact
+    answer.
+    """
+
+    other: Any
+    items: Array | None = None
+
+    def truth(self, items: Array, weights: Floats) -> float:
+        """Size of the intersection over size of the union; NaN of nothing."""
+        assert self.items is not None, "the exact answer needs the items of the other stream"
+        mine, theirs = np.unique(items[weights > 0]), np.unique(self.items)
+        both, either = np.intersect1d(mine, theirs), np.union1d(mine, theirs)
+        return len(both) / len(either) if len(either) else math.nan
+
+
+class Similarity(Clocked):
+    """Different items of the last `window`, or of any part of it, and how many another stream shares.
+
+    Parameters
+    ----------
+    window
+        Longest window that can be asked for, in the unit of the times.
+    hashes
+        Rankings; four times as many halve the error.
+    delta
+        Chance that a bar does not hold.
+    seed
+        Chooses the rankings; streams to be compared need the same.
+
+    Examples
+    --------
+    >>> here, there = Similarity(100, 256, seed=7), Similarity(100, 256, seed=7)
+    >>> here.update(np.arange(0, 60), times=np.arange(60))
+    >>> there.update(np.arange(30, 90), times=np.arange(60))
+    >>> print(here.query(Jaccard(there)))
+    0.332031 in [0.274596, 0.393357] at 95%, similarity
+    >>> print(here.query(Distinct()))
+    61.6208 in [54.5404, 69.618] at 95%, similarity
+
+    References
+    ----------
+    DM02, B97: docs/reference/synopses/windowed.md
+    """
+
+    name = "similarity"
+    answers = (Distinct, Jaccard)
+    takes = "keys"
+    weights = "none"
+    merging = "exact"
+
+    def __init__(self, window: int, hashes: int, delta: float = 0.05, *, seed: int = 0) -> None:
+        check_hashes(self.name, hashes, delta)
+        super().__init__(window, seed=seed)
+        self.hashes = hashes
+        self.delta = delta
+        self.lists = DominanceLists(window, hashes, 1, seed)
+
+    @property
+    def parameters(self) -> Values:
+        """Window, rankings and chance of failure."""
+        return {"window": self.window, "hashes": self.hashes, "delta": self.delta}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Relative error of the number of items; the bar of a share comes with the answer."""
+        bar = distinct_law(self.hashes, self.delta)
+        return Guarantee(
+            "relative", bar, self.delta, assumes=("hashes act as random",), cite="DM02 sec 2"
+        )
+
+    @classmethod
+    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
+        """Rankings from the tolerance and the confidence."""
+        window, contract = window_of(cls.name, need), need.contract
+        if not isinstance(need.question, Distinct) or contract.tolerance != "relative":
+            raise ContractUnsatisfiable(
+                "similarity owes a share of the number of items",
+                f"asked for {type(need.question).__name__} {contract}",
+                "choose `hashes` by hand: the bar of a share is about 1 / sqrt(hashes)",
+            )
+        return cls(window, *hashes_for(cls.name, contract), seed=seed)
+
+    @classmethod
+    def specimen(cls, seed: int) -> Self:
+        """Sixty-four rankings."""
+        return cls(500, 64, seed=seed)
+
+    @classmethod
+    def tight(cls, seed: int) -> Trial:
+        """Two streams that share half of their items; the bar is that of a fair coin."""
+        times = np.arange(300, dtype=np.int64)
+        mine, theirs = np.arange(300) + 1000 * seed, np.arange(100, 400) + 1000 * seed
+        other = cls.specimen(seed)
+        other.update(theirs, times=times)
+        other.advance(600)
+        return Trial(mine, Jaccard(other, theirs[times > 100]), times=times, now=600)
+
+    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
+        instants = self._instants(times, len(column))
+        self.lists.add(column, instants)
+        self.now = int(instants[-1])
+
+    def _expire(self, edge: int) -> None:
+        self.lists.expire(edge)
+
+    def _merge(self, other: Self) -> None:
+        self.lists.merge(other.lists)
+        known = [now for now in (self.now, other.now) if now is not None]
+        if known:
+            self.now = max(known)
+            self._expire(self.now - self.window)
+
+    def _within(self, question: Any, window: int) -> Any:
+        edge = -1 if self.now is None else self.now - window
+        ranks, counts = self.lists.smallest(edge)
+        if isinstance(question, Jaccard):
+            return self._shared(question.other, edge, ranks, counts)
+        if not counts.any():
+            return self._bar(0.0, 0.0, 0.0)
+        return self._bar(*distinct_items(ranks, self.delta))
+
+    def _shared(self, other: Any, edge: int, ranks: Any, counts: Ints) -> Estimate:
+        self._check_fits(other)
+        theirs, their_counts = other.lists.smallest(edge)
+        if not counts.any() and not their_counts.any():
+            return self._bar(math.nan, -math.inf, math.inf)
+        if not counts.any() or not their_counts.any():
+            return self._bar(0.0, 0.0, 0.0)
+        return self._bar(*share_of(int((ranks == theirs).sum()), self.hashes, self.delta))
+
+    def _save(self) -> tuple[Values, Arrays]:
+        return {"now": self.now}, self.lists.saved()
+
+    def _load(self, values: Values, arrays: Arrays) -> None:
+        self.now = values["now"]
+        self.lists.load(arrays)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the lists."""
+        return self.lists.nbytes
+
+    def validate(self) -> None:
+        """Ranks and times rise along each list."""
+        self.lists.validate()
+
+
+def check_hashes(name: str, hashes: int, delta: float) -> None:
+    """Refuse too few rankings or a chance that is none."""
+    if hashes < 2 or not 0.0 < delta < 1.0:
+        raise BindError(
+            f"{name} needs two rankings or more and a chance of failure in (0, 1)",
+            f"got hashes={hashes}, delta={delta}",
+            "write hashes=256, delta=0.05",
+        )
+
+
+def distinct_law(hashes: int, delta: float) -> float:
+    """Relative half-width of the bar around a number of items."""
+    bar = distinct_items(np.full(hashes, 1 << 54, np.uint64), delta)
+    return max(bar.high / bar.value - 1.0, 1.0 - bar.low / bar.value)
+
+
+def hashes_for(name: str, contract: Any) -> tuple[int, float]:
+    """Rankings, and the chance of failure, for a contract on a number of items."""
+    delta = 1.0 - contract.confidence
+    if delta <= 0.0 or distinct_law(1 << 20, delta) > contract.within:
+        raise ContractUnsatisfiable(
+            f"{name} owes a share of the number of items at a confidence below 100%",
+            f"asked for {contract}",
+            "write Contract.relative(0.05, confidence=0.95)",
+        )
+    low, high = 2, 1 << 20
+    while low < high:
+        middle = (low + high) // 2
+        if distinct_law(middle, delta) <= contract.within:
+            high = middle
+        else:
+            low = middle + 1
+    return low, delta
