@@ -6,6 +6,7 @@ The folders, in the order data flows::
     contracts   what is promised: Contract, Guarantee, Answer, Charge
     streams     what a stream is: schema, event time, late policy
     sources     where rows come from: files, the synthetic plant
+    synopses    small state for many rows, each with a promise: samples, sketches, histograms
     operators   exact work on rows: predicates, aggregates, latest values
     windows     which part of the stream is alive: panes, rings
     plan        queries as values, the registry, sharing, EXPLAIN
@@ -13,6 +14,7 @@ The folders, in the order data flows::
     results     answers kept and delivered
     engine      who runs it: shards, the local engine, the reference, the door to Spark
     gauge, cli  what a user holds
+    checks      laws and statistics that every synopsis stands up to, for your own too
 """
 
 from __future__ import annotations
@@ -26,9 +28,15 @@ from streamgauge.operators.aggregate import (
     corr,
     count,
     covar,
+    distinct,
+    frequency,
     maximum,
+    median,
     minimum,
+    quantile,
+    self_join,
     stddev,
+    top_k,
     total,
     var,
 )
@@ -64,15 +72,21 @@ __all__ = [
     "count",
     "covar",
     "dataframe",
+    "distinct",
     "every",
     "files",
+    "frequency",
     "maximum",
+    "median",
     "minimum",
     "on_change",
     "on_close",
     "plant",
+    "quantile",
     "rate",
+    "self_join",
     "stddev",
+    "top_k",
     "total",
     "var",
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from streamgauge.kernel.time import duration_text
-from streamgauge.plan.registry import Registry
+from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import PortfolioKey, TableKey, piece_of, share
+from streamgauge.plan.summary import choice_for, named_model
 from streamgauge.streams.stream import Stream
+from streamgauge.synopses.choose import Refusal, full_bytes
 
 
 def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
@@ -27,7 +29,28 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     )
     since = f"since epoch {standing.born}" if standing.born <= epoch else "from the next epoch"
     title = f"{name} version {standing.version}, {standing.status}, {since}"
-    return f"{title}\n{body}\nkept back 0 of the error: nothing here is approximate"
+    return f"{title}\n{body}\n{_budget(standing)}"
+
+
+def _budget(standing: Standing) -> str:
+    """What is left of the error that is owed, and what else was thought of."""
+    contract = standing.query.contract
+    if contract.tolerance == "exact":
+        return "kept back 0 of the error: nothing here is approximate"
+    guarantee = named_model(standing.model).guarantee
+    chance = max(0.0, 1.0 - contract.confidence - guarantee.delta)
+    kept = max(0.0, contract.within - guarantee.epsilon)
+    lines = [
+        f"kept back {kept:.3g} of {contract.within:g}, {100 * chance:.3g}% of the chance to fail"
+    ]
+    lines += [f"not {other.name}: {other.reason}" for other in _others(standing)]
+    return "\n".join(lines)
+
+
+def _others(standing: Standing) -> list[Refusal]:
+    """Synopses that answer such a question, and why another was chosen."""
+    refused = choice_for(standing.query).refused
+    return [other for other in refused if not other.reason.startswith("does not answer")]
 
 
 def _evaluation(
@@ -45,6 +68,13 @@ def _evaluation(
     groups = f" by {', '.join(key.group_by)}" if key.group_by else ""
     place = f"groups over {shards} shards" if key.group_by else f"shard {key.owner(shards)}"
     steps = [(f"Aggregate {query.select}{groups}", f"spends 0, {place}")]
+    if key.synopsis:
+        model = key.model()
+        size = f"{full_bytes(model):,} bytes a group and pane"
+        if model.name == "exact":
+            size = "every value kept"
+        text = f"Summarise {query.select}{groups} in {model!r}"
+        steps = [(text, f"spends {model.guarantee}, {size}, {place}")]
     if key.kind == "panes":
         start = "from history" if not key.born else f"from epoch {key.born}"
         note = f"spends 0, panes of {duration_text(key.width)}, {start}, {shared}"

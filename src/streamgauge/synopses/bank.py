@@ -36,6 +36,7 @@ class Bars(NamedTuple):
 class Bank(ABC):
     """Many synopses of one kind; group codes are 0 to `n_groups`, -1 is nobody's row."""
 
+    model: Any
     n_groups: int
 
     @abstractmethod
@@ -77,6 +78,15 @@ class Bank(ABC):
     def tops(self, question: Question) -> list[tuple[Heavy, ...]]:
         """Top lists of every group, for synopses that name items."""
         return [self.synopsis(group).query(question) for group in range(self.n_groups)]
+
+    def placed(self, places: Ints, n_groups: int) -> Bank:
+        """A bank of `n_groups` with this bank's group g at `places[g]`, the others empty."""
+        data = [b""] * n_groups
+        for place, part in zip(places.tolist(), self.to_bytes(), strict=True):
+            data[place] = part
+        moved = bank_of(self.model, 0)
+        moved.load(data)
+        return moved
 
     def save(self) -> dict[str, Array]:
         """State as arrays, for the state of a shard; a bank of arrays saves those."""

@@ -18,7 +18,7 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import IncompatibleSynopsis, StateTooOld
 from streamgauge.synopses.distinct.coupons import DATASKETCHES_SEED, Registers, fold
 from streamgauge.synopses.distinct.hll_bank import HllBank, hll_bars
-from streamgauge.synopses.distinct.register_law import register_law
+from streamgauge.synopses.distinct.register_law import widest_bar
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_share, check_size, smallest
 from streamgauge.synopses.questions import Distinct
@@ -55,7 +55,7 @@ class Hll(Synopsis, Coarsening):
     >>> sketch = Hll(lg_k=12)
     >>> sketch.update(["a", "b", "a", None])
     >>> print(sketch.query(Distinct()))
-    2.00024 in [2, 2] at 95%, hll
+    2 in [2, 2] at 95%, hll
     >>> Hll.from_datasketches(sketch.to_datasketches()).query(Distinct()).high
     2.0
 
@@ -87,8 +87,8 @@ class Hll(Synopsis, Coarsening):
     @property
     def guarantee(self) -> Guarantee:
         """Half-width of the widest bar, as a share of the count."""
-        law = register_law("hll", 1 << self.lg_k, self.delta)
-        return Guarantee("relative", law.widest(), self.delta, RANDOM_HASHES, "FFGM07 thm 1")
+        reach = widest_bar("hll", 1 << self.lg_k, self.delta)
+        return Guarantee("relative", reach, self.delta, RANDOM_HASHES, "FFGM07 thm 1")
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = DATASKETCHES_SEED) -> Self:

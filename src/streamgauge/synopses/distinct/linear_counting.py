@@ -47,7 +47,7 @@ class LinearCounting(Synopsis):
     >>> counter = LinearCounting(bits=1024, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
-    2.00098 in [2, 2] at 95%, linear_counting
+    2 in [2, 2] at 95%, linear_counting
 
     References
     ----------
@@ -155,7 +155,7 @@ def standard_error(load: float, bits: int) -> float:
     """Deviation of the estimate as a share of the count, at `load` items a bit (WVT90).
 
     >>> round(standard_error(1.0, 10**6), 5), round(standard_error(5.0, 10**6), 5)
-    (0.00085, 0.00238)
+    (0.00085, 0.00239)
     """
     return math.sqrt(bits * (math.exp(load) - load - 1.0)) / (load * bits)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.synopses.distinct.bitmaps import raise_levels
-from streamgauge.synopses.distinct.register_law import register_law
+from streamgauge.synopses.distinct.register_law import register_law, widest_bar
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
 from streamgauge.synopses.questions import Distinct
@@ -46,7 +46,7 @@ class Loglog(Synopsis):
     >>> counter = Loglog(k=256, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
-    2.00392 in [2, 2] at 95%, loglog
+    2 in [2, 2] at 95%, loglog
 
     References
     ----------
@@ -74,8 +74,8 @@ class Loglog(Synopsis):
     @property
     def guarantee(self) -> Guarantee:
         """Half-width of the widest bar, as a share of the count."""
-        law = register_law(self.name, self.k, self.delta)
-        return Guarantee("relative", law.widest(), self.delta, RANDOM_HASHES, self.cite)
+        reach = widest_bar(self.name, self.k, self.delta)
+        return Guarantee("relative", reach, self.delta, RANDOM_HASHES, self.cite)
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
@@ -97,7 +97,7 @@ class Loglog(Synopsis):
     def raw(self) -> int:
         """The estimate as first published, without the correction for few items."""
         mean = float(self.registers.mean()) - 1.0
-        return math.floor((0.79402 * self.k - 0.84249) * 2.0**mean)
+        return math.floor((0.79402 * self.k - 0.84249) * math.pow(2.0, mean))
 
     def _total(self) -> float:
         return float(self.registers.sum(dtype=np.int64))
@@ -111,7 +111,8 @@ class Loglog(Synopsis):
     def _answer(self, question: Any) -> Any:
         law = register_law(self.name, self.k, self.delta)
         found = law.bars(np.array([np.count_nonzero(self.registers)]), np.array([self._total()]))
-        return self._bar(*(float(column[0]) for column in found), delta=self.delta)
+        value, low, high = (float(column[0]) for column in found)
+        return self._bar(value, low, high, self.delta)
 
     def _save(self) -> tuple[Values, Arrays]:
         return {}, {"registers": self.registers}

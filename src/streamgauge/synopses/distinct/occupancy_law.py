@@ -43,7 +43,7 @@ class Occupancy:
     Examples
     --------
     >>> occupancy(64, 192, 0.05).interval(np.array([1, 30]))
-    (array([ 1., 32.]), array([ 1., 53.]))
+    (array([ 1., 34.]), array([ 1., 50.]))
     """
 
     cells: int

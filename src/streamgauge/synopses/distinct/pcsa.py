@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.synopses.distinct.bitmaps import PHI, as_table, lowest_unset, set_levels
-from streamgauge.synopses.distinct.register_law import register_law
+from streamgauge.synopses.distinct.register_law import register_law, widest_bar
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
 from streamgauge.synopses.questions import Distinct
@@ -46,7 +46,7 @@ class Pcsa(Synopsis):
     >>> counter = Pcsa(k=256, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
-    2.00392 in [2, 2] at 95%, pcsa
+    2 in [2, 2] at 95%, pcsa
 
     References
     ----------
@@ -73,8 +73,8 @@ class Pcsa(Synopsis):
     @property
     def guarantee(self) -> Guarantee:
         """Half-width of the widest bar, as a share of the count."""
-        law = register_law("pcsa", self.k, self.delta)
-        return Guarantee("relative", law.widest(), self.delta, RANDOM_HASHES, "FM85 thm 4")
+        reach = widest_bar("pcsa", self.k, self.delta)
+        return Guarantee("relative", reach, self.delta, RANDOM_HASHES, "FM85 thm 4")
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
@@ -96,7 +96,7 @@ class Pcsa(Synopsis):
     def raw(self) -> int:
         """The estimate as first published, without the correction for few items."""
         mean = float(lowest_unset(as_table(self.bitmaps)).mean())
-        return math.floor(self.k / PHI * 2.0**mean)
+        return math.floor(self.k / PHI * math.pow(2.0, mean))
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         set_levels(self.bitmaps, column, self.k.bit_length() - 1)
@@ -108,7 +108,8 @@ class Pcsa(Synopsis):
         occupied = np.array([np.count_nonzero(self.bitmaps)])
         total = lowest_unset(as_table(self.bitmaps)).sum(keepdims=True).astype(np.float64)
         found = register_law("pcsa", self.k, self.delta).bars(occupied, total)
-        return self._bar(*(float(column[0]) for column in found), delta=self.delta)
+        value, low, high = (float(column[0]) for column in found)
+        return self._bar(value, low, high, self.delta)
 
     def _save(self) -> tuple[Values, Arrays]:
         return {}, {"bitmaps": self.bitmaps}

@@ -57,8 +57,8 @@ class RegisterLaw:
         Numbers of items above this are judged by the sum, others by the registers in use.
     small
         Law of the registers in use, or None when every item meets every register.
-    counts, least, mean, most
-        Grid of numbers of items, with accepted range and mean of the sum.
+    counts, logs, least, mean, most
+        Grid of numbers of items and their logarithms, with accepted range and mean of the sum.
     step
         Half the distance between two possible sums; 0 where sums are dense.
     bias
@@ -75,6 +75,7 @@ class RegisterLaw:
     start: int
     small: Occupancy | None
     counts: Floats
+    logs: Floats
     least: Floats
     mean: Floats
     most: Floats
@@ -83,7 +84,7 @@ class RegisterLaw:
 
     def bars(self, occupied: Ints, total: Floats) -> Bars:
         """Estimates with bars, for columns of states."""
-        grid = np.log(self.counts)
+        grid = self.logs
         low = np.exp(np.interp(total - self.step, self.most, grid))
         high = np.exp(np.interp(total + self.step, self.least, grid, right=math.inf))
         value = np.exp(np.interp(total, self.mean, grid)) / (1.0 + self.bias / self.k)
@@ -118,6 +119,12 @@ class RegisterLaw:
         return max(worst, float(reach[np.isfinite(reach)].max()))
 
 
+@lru_cache(maxsize=256)
+def widest_bar(kind: str, k: int, delta: float) -> float:
+    """Largest share of the estimate by which a bar of this law reaches out of it."""
+    return register_law(kind, k, delta).widest()
+
+
 def register_chances(rates: Floats) -> Floats:
     """Chance of each value of a register, the largest level seen (1 is the lowest; 0 is none)."""
     reach = np.exp(-rates[:, None] * 0.5 ** np.arange(LEVELS - 1))
@@ -150,7 +157,8 @@ def hashed_chances(counts: Floats) -> Floats:
 
 def _lowest(kept: Floats) -> Floats:
     reached = np.cumprod(np.hstack([np.ones((len(kept), 1)), kept]), axis=1)
-    return reached - np.hstack([reached[:, 1:], np.zeros((len(kept), 1))])
+    chances: Floats = reached - np.hstack([reached[:, 1:], np.zeros((len(kept), 1))])
+    return chances
 
 
 class _Kind(NamedTuple):
@@ -189,8 +197,9 @@ def register_law(kind: str, k: int, delta: float) -> RegisterLaw:
     else:
         least, mean, most = _tails(chances, scores, k, delta / 2.0)
     # Rounding must not make a grid fall, or it could not be read backwards.
-    rising = (np.maximum.accumulate(column) for column in (least, mean, most))
-    return RegisterLaw(k, start, small, counts, *rising, law.step, law.bias)
+    least, mean, most = (np.maximum.accumulate(column) for column in (least, mean, most))
+    grid = (counts, np.log(counts), least, mean, most)
+    return RegisterLaw(k, start, small, *grid, law.step, law.bias)
 
 
 def _tails(chances: Floats, scores: Floats, k: int, tail: float) -> tuple[Floats, Floats, Floats]:
@@ -202,8 +211,9 @@ def _tails(chances: Floats, scores: Floats, k: int, tail: float) -> tuple[Floats
 def _trimmed(chances: Floats, k: int, delta: float) -> tuple[Floats, Floats, Floats]:
     """Law of the sum of the smallest registers.
 
-    That sum is the largest over a cap c of `sum(min(register, c)) - (k - kept) * c`, so its low tail
-    is below that of any cap, and its high tail below the sum of those of all caps that can be met.
+    That sum is the largest over a cap c of `sum(min(register, c)) - (k - kept) * c`, so its low
+    tail is below that of any cap, and its high tail below the sum of those of all caps that can
+    be met.
     """
     kept = int(TRIM * k)
     below = np.cumsum(chances, axis=1)

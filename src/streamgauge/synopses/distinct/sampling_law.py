@@ -29,7 +29,7 @@ def items_sampled(
     >>> items_sampled(100, 1.0, 0.05)
     (100.0, 100.0)
     >>> items_sampled(100, 0.5, 0.05)
-    (173.0, 230.0)
+    (174.0, 230.0)
     """
     if rate >= 1.0:
         return float(count), float(count)

@@ -31,7 +31,7 @@ class SuperLoglog(Loglog):
     >>> counter = SuperLoglog(k=256, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
-    2.00392 in [2, 2] at 95%, super_loglog
+    2 in [2, 2] at 95%, super_loglog
 
     References
     ----------
@@ -46,7 +46,7 @@ class SuperLoglog(Loglog):
         """The estimate with one factor for all sizes, without the correction for few items."""
         kept = int(TRIM * self.k)
         mean = self._total() / kept - 1.0
-        return math.floor(1.54 * self.k * 2.0**mean)
+        return math.floor(1.54 * self.k * math.pow(2.0, mean))
 
     def _total(self) -> float:
         kept = int(TRIM * self.k)

@@ -15,9 +15,10 @@ import numpy as np
 
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
+from streamgauge.synopses.frequencies.slots import place, room_of, slots_for
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary, Words
 from streamgauge.synopses.questions import Count, Frequency, Heavy, HeavyHitters, TopK
-from streamgauge.synopses.synopsis import Enumerable, Floats, Need, Synopsis
+from streamgauge.synopses.synopsis import Arrays, Enumerable, Floats, Need, Synopsis, Values
 
 HASHED_TEXT = "no two texts share their 64-bit hash"
 
@@ -60,14 +61,6 @@ class Listed(Synopsis, Enumerable):
     def candidates(self) -> list[Any]:
         """Items held, those of largest weight first."""
         return self.vocabulary.items(self._entries().sorted().words)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of counters and kept texts."""
-        own = {"kind", "known", "ends", "texts"}
-        arrays = self._save()[1]
-        counters = sum(array.nbytes for name, array in arrays.items() if name not in own)
-        return counters + self.vocabulary.nbytes
 
     def _answer(self, question: Any) -> Any:
         if isinstance(question, Count):
@@ -113,6 +106,61 @@ class Listed(Synopsis, Enumerable):
             for low, high in zip(entries.low.tolist(), entries.high.tolist(), strict=True)
         )
         return tuple(Heavy(name, bar) for name, bar in zip(names, bars, strict=False))
+
+
+class Counted(Listed):
+    """A listed synopsis whose entries stand in a table of slots, above a common floor."""
+
+    words: Words
+    counts: Floats
+    errors: Floats
+    floor: float
+    held: int
+
+    def _begin(self, limit: int) -> None:
+        """An empty table with room for `limit` words."""
+        self.floor = 0.0
+        self.held = 0
+        self.words = np.zeros(slots_for(limit), np.uint64)
+        self.counts = np.zeros(len(self.words))
+        self.errors = np.zeros(len(self.words))
+
+    @property
+    def unlisted(self) -> float:
+        """The floor: what a dropped item weighed at most."""
+        return self.floor
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the table and the kept texts."""
+        table = self.words.nbytes + self.counts.nbytes + self.errors.nbytes
+        return table + self.vocabulary.nbytes
+
+    def _entries(self) -> Entries:
+        held = self.counts > 0.0
+        high = self.counts[held]
+        return Entries(self.words[held], high - self.errors[held], high)
+
+    def _save(self) -> tuple[Values, Arrays]:
+        words, low, high = self._entries().sorted()
+        arrays = {"words": words, "counts": high, "errors": high - low}
+        return {"floor": self.floor}, {**arrays, **self.vocabulary.save(words)}
+
+    def _load(self, values: Values, arrays: Arrays) -> None:
+        if len(arrays["words"]) > room_of(len(self.words)):
+            self._begin(len(arrays["words"]))
+        self.floor = values["floor"]
+        self.held = len(arrays["words"])
+        saved = arrays["words"], arrays["counts"], arrays["errors"]
+        place(self.words, self.counts, self.errors, *saved)
+        self.vocabulary.load(arrays)
+
+    def validate(self) -> None:
+        """Bars are right way round, and none is wider than the floor."""
+        _, low, high = self._entries()
+        assert len(high) == self.held <= room_of(len(self.words))
+        assert (low > 0.0).all()
+        assert (high - low <= self.floor * (1.0 + 1e-9)).all()
 
 
 def share_owed(need: Need, name: str, *, deletions: bool = False) -> float:

@@ -15,8 +15,7 @@ from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.frequencies.listed import (
     HASHED_TEXT,
-    Entries,
-    Listed,
+    Counted,
     check_memory,
     counters_owed,
 )
@@ -24,16 +23,14 @@ from streamgauge.synopses.frequencies.slots import (
     NO_WEIGHTS,
     find,
     merge_tables,
-    place,
-    slots_for,
     sweep,
 )
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary
 from streamgauge.synopses.questions import Frequency
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
 
 
-class MisraGries(Listed):
+class MisraGries(Counted):
     """Frequent items in `k` counters, each too low by at most `1 / (k + 1)` of the weight.
 
     Parameters
@@ -66,11 +63,7 @@ class MisraGries(Listed):
         if k < 1:
             raise BindError("misra_gries needs a counter", f"k={k}", "write MisraGries(100)")
         self.k = k
-        self.floor = 0.0
-        self.held = 0
-        self.words = np.zeros(slots_for(k), np.uint64)
-        self.counts = np.zeros(len(self.words))
-        self.errors = np.zeros(len(self.words))
+        self._begin(k)
         self.vocabulary = Vocabulary(seed=seed, room=4 * k)
 
     @property
@@ -84,17 +77,6 @@ class MisraGries(Listed):
         return Guarantee(
             "additive", 1.0 / (self.k + 1), 0.0, assumes=(HASHED_TEXT,), cite="MG82; ACHPWY13 thm 1"
         )
-
-    @property
-    def unlisted(self) -> float:
-        """The floor."""
-        return self.floor
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the table and the kept texts."""
-        table = self.words.nbytes + self.counts.nbytes + self.errors.nbytes
-        return table + self.vocabulary.nbytes
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
@@ -138,28 +120,11 @@ class MisraGries(Listed):
         )
         self.vocabulary.keep(self._entries().words)
 
-    def _entries(self) -> Entries:
-        held = self.counts > 0.0
-        high = self.counts[held]
-        return Entries(self.words[held], high - self.errors[held], high)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        words, low, high = self._entries().sorted()
-        arrays = {"words": words, "counts": high, "errors": high - low}
-        return {"floor": self.floor}, {**arrays, **self.vocabulary.save(words)}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.floor = values["floor"]
-        self.held = len(arrays["words"])
-        saved = arrays["words"], arrays["counts"], arrays["errors"]
-        place(self.words, self.counts, self.errors, *saved)
-        self.vocabulary.load(arrays)
-
     def validate(self) -> None:
         """No more counters than k; the floor is paid for by weight that came in."""
-        _, low, high = self._entries()
-        assert len(high) == self.held <= self.k
-        assert (low > 0.0).all()
+        super().validate()
+        assert self.held <= self.k
+        high = self._entries().high
         above = np.maximum(high - self.floor, 0.0)
         assert (self.k + 1) * self.floor + float(above.sum()) <= self.mass * (1.0 + 1e-9)
 
@@ -172,10 +137,6 @@ def _fold(words, counts, errors, floor, held, k, column, weights):  # type: igno
         weight = weights[i] if len(weights) else 1.0
         slot = find(words, counts, column[i])
         if counts[slot] > 0.0:
-            # A counter that the floor has passed begins again at the floor.
-            if counts[slot] < floor:
-                errors[slot] += floor - counts[slot]
-                counts[slot] = floor
             counts[slot] += weight
             continue
         if held == k:

@@ -16,7 +16,10 @@ import numpy.typing as npt
 
 from streamgauge.kernel.jit import compiled
 
-NO_WEIGHTS: npt.NDArray[np.float64] = np.empty(0)
+Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+
+NO_WEIGHTS: Floats = np.empty(0)
 IN_ORDER: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
 
@@ -194,3 +197,24 @@ def fold(  # type: ignore[no-untyped-def]
             errors[slot] = floor
             held += 1
     return floor, held
+
+
+@compiled
+def room_of(n_slots):  # type: ignore[no-untyped-def]
+    """Words that a table takes before it must grow.
+
+    >>> room_of(1024)
+    768
+    """
+    return 3 * n_slots // 4
+
+
+def grown(words: Words, counts: Floats, errors: Floats, limit: int) -> tuple[Words, Floats, Floats]:
+    """A table of the same words with room for `limit`; the same one where there is room."""
+    n_slots = max(slots_for(limit), len(words))
+    if n_slots == len(words):
+        return words, counts, errors
+    new = np.zeros(n_slots, np.uint64), np.zeros(n_slots), np.zeros(n_slots)
+    held = counts > 0.0
+    place(*new, words[held], counts[held], errors[held])
+    return new

@@ -17,8 +17,7 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError
 from streamgauge.synopses.frequencies.listed import (
     HASHED_TEXT,
-    Entries,
-    Listed,
+    Counted,
     check_memory,
     counters_owed,
 )
@@ -27,16 +26,14 @@ from streamgauge.synopses.frequencies.slots import (
     NO_WEIGHTS,
     fold,
     merge_tables,
-    place,
-    slots_for,
 )
 from streamgauge.synopses.frequencies.space_saving_bank import SpaceSavingBank
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary
 from streamgauge.synopses.questions import Frequency
-from streamgauge.synopses.synopsis import Arrays, Coarsening, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Coarsening, Floats, Ints, Need, Trial, Values
 
 
-class SpaceSaving(Listed, Coarsening):
+class SpaceSaving(Counted, Coarsening):
     """Frequent items with deterministic bars, at most `1 / (capacity + 1)` of the weight wide.
 
     Parameters
@@ -73,11 +70,7 @@ class SpaceSaving(Listed, Coarsening):
             )
         self.capacity = capacity
         self.limit = 2 * capacity
-        self.floor = 0.0
-        self.held = 0
-        self.words = np.zeros(slots_for(self.limit), np.uint64)
-        self.counts = np.zeros(len(self.words))
-        self.errors = np.zeros(len(self.words))
+        self._begin(self.limit)
         self.vocabulary = Vocabulary(seed=seed, room=4 * self.limit)
 
     @property
@@ -90,17 +83,6 @@ class SpaceSaving(Listed, Coarsening):
         """No bar is wider than `epsilon` of the weight; it cannot fail."""
         epsilon = 1.0 / (self.capacity + 1)
         return Guarantee("additive", epsilon, 0.0, assumes=(HASHED_TEXT,), cite="ACHPWY13 thm 1")
-
-    @property
-    def unlisted(self) -> float:
-        """The floor."""
-        return self.floor
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the table and the kept texts."""
-        table = self.words.nbytes + self.counts.nbytes + self.errors.nbytes
-        return table + self.vocabulary.nbytes
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
@@ -166,29 +148,11 @@ class SpaceSaving(Listed, Coarsening):
             self.limit,
         )
 
-    def _entries(self) -> Entries:
-        held = self.counts > 0.0
-        high = self.counts[held]
-        return Entries(self.words[held], high - self.errors[held], high)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        words, low, high = self._entries().sorted()
-        arrays = {"words": words, "counts": high, "errors": high - low}
-        return {"floor": self.floor}, {**arrays, **self.vocabulary.save(words)}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.floor = values["floor"]
-        self.held = len(arrays["words"])
-        saved = arrays["words"], arrays["counts"], arrays["errors"]
-        place(self.words, self.counts, self.errors, *saved)
-        self.vocabulary.load(arrays)
-
     def validate(self) -> None:
         """The floor is paid for by weight that came in; no bar is wider than the floor."""
-        _, low, high = self._entries()
-        assert len(high) == self.held <= self.limit
+        super().validate()
+        high = self._entries().high
+        assert self.held <= self.limit
         assert (high >= self.floor).all()
-        assert (low > 0.0).all()
-        assert (high - low <= self.floor).all()
         paid = (self.capacity + 1) * self.floor + float((high - self.floor).sum())
         assert paid <= self.mass * (1.0 + 1e-9)

@@ -159,7 +159,7 @@ class SpaceSavingBank(Bank):
 
     def synopsis(self, group: int) -> SpaceSaving:
         """The synopsis of one group, sharing nothing with the bank."""
-        new = self.model.empty()
+        new: SpaceSaving = self.model.empty()
         new.words[:] = self.words[group]
         new.counts[:] = self.counts[group]
         new.errors[:] = self.errors[group]

@@ -135,7 +135,7 @@ class ApproxVOptimal(Signal):
     def tight(cls, seed: int) -> Trial:
         """A ramp, which has no good buckets, and a range that cuts through two."""
         cells = np.arange(300, dtype=np.int64)
-        return Trial(cells, RangeSum(seed % 60, 200 + seed % 90), weights=1.0 * (cells + 1))
+        return Trial(cells, RangeSum(seed % 60, 200 + seed % 90), weights=np.arange(1.0, 301.0))
 
     def histogram(self) -> Buckets:
         """The nearly best buckets of the rows that came in order."""

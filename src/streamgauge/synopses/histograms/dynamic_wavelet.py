@@ -165,16 +165,9 @@ class DynamicWavelet(Signal, Subtractable):
         """Nearly the best buckets; the bounds hold with the confidence of the synopsis."""
         return robust(self.expansion(), buckets, epsilon)
 
-    def update(self, column: Any, weights: Any = None, times: Any = None) -> None:
-        """Add weights at positions, in any order; a position out of reach is refused."""
-        places = np.asarray(column)
-        if places.dtype.kind in "iuf" and len(places) and np.nanmax(places) >= 1 << self.height:
-            raise BindError(
-                f"{self.name} has positions below {1 << self.height}",
-                f"the largest given is {np.nanmax(places)}",
-                "raise the height",
-            )
-        super().update(column, weights, times)
+    @property
+    def _end(self) -> int:
+        return int(1 << self.height)
 
     def _fold(self, positions: Ints, weights: Floats) -> None:
         self._found = None
@@ -203,7 +196,7 @@ class DynamicWavelet(Signal, Subtractable):
         self.blocks += sign * other.blocks
         self.search += sign * other.search
         self.sketch += sign * other.sketch
-        # After a part was taken away no cell is known to be at least 0.
+        # What is taken away was put in before, so cells that were at least 0 still are.
         self.negative = self.negative or other.negative
 
     def _rebuilt(self) -> tuple[Ints, Floats, Floats]:
@@ -302,7 +295,7 @@ def _share(width: int) -> float:
 
 def _reach(height: int, width: int) -> float:
     """Norm of a question about a range: that of its two blocks that are not exact."""
-    return 2.0 ** (max(0, height - (width.bit_length() - 1)) / 2)
+    return math.sqrt(2.0 ** max(0, height - (width.bit_length() - 1)))
 
 
 def _norm(left: Floats, width: int) -> float:

@@ -38,6 +38,11 @@ class Signal(Synopsis):
         super().__init__(seed=seed)
         self.negative = False
 
+    @property
+    def _end(self) -> int:
+        """Positions are below this."""
+        return END
+
     @abstractmethod
     def _fold(self, positions: Ints, weights: Floats) -> None:
         """Add weights at positions, row by row."""
@@ -58,7 +63,7 @@ class Signal(Synopsis):
         self, column: Column, weights: Column | None = None, times: Column | None = None
     ) -> None:
         """Add weights at positions; a column with a wrong position changes nothing."""
-        refuse_no_positions(numbers(items(column)))
+        refuse_no_positions(numbers(items(column)), self._end)
         super().update(column, weights, times)
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
@@ -91,14 +96,14 @@ class Signal(Synopsis):
         self._restore(values, arrays)
 
 
-def refuse_no_positions(column: Floats) -> None:
-    """Refuse a column with fractions, negative or huge numbers."""
-    wrong = ~((column >= 0) & (column < END) & (column == np.floor(column)))
+def refuse_no_positions(column: Floats, end: int) -> None:
+    """Refuse a column with fractions, negative or too large numbers."""
+    wrong = ~((column >= 0) & (column < end) & (column == np.floor(column)))
     if wrong.any():
         raise BindError(
-            "positions of a signal are whole numbers from 0",
+            f"positions of this signal are whole numbers from 0 to {end - 1}",
             f"{int(wrong.sum())} of {len(column)} are not, the first is {float(column[wrong][0])}",
-            f"shift or round the positions; they must stay below {END}",
+            "shift or round the positions, or choose a larger height where there is one",
         )
 
 

@@ -59,8 +59,8 @@ class Ams(FastAms):
 
     @classmethod
     def specimen(cls, seed: int) -> Self:
-        """As many counters as the specimen of `fast_ams`."""
-        return cls(320, seed=seed)
+        """A hundred and twenty counters."""
+        return cls(120, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

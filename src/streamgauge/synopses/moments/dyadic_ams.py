@@ -164,7 +164,7 @@ class DyadicAms(Synopsis, Subtractable):
     def tight(cls, seed: int) -> Trial:
         """Numbers spread over the universe, and a range with a block on every level."""
         rng = np.random.default_rng(seed)
-        return Trial(rng.integers(0, 1 << 20, 500), RangeCount(1, (1 << 20) - 2))
+        return Trial(rng.integers(0, 1 << 20, 500), RangeCount(1, (1 << 19) + (1 << 18) - 2))
 
     def _checked_weights(self, weights: Column | None, size: int, given: Items) -> Floats | None:
         """Weights; the items are checked here too, before anything is counted."""

@@ -126,8 +126,8 @@ class JoinSketch(Synopsis, Subtractable):
 
     @classmethod
     def specimen(cls, seed: int) -> Self:
-        """One edge, a hundred copies."""
-        return cls(["key"], 100, seed=seed)
+        """One edge, 250 copies: far fewer would leave the bar without ends."""
+        return cls(["key"], 250, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

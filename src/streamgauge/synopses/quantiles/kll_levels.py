@@ -20,7 +20,7 @@ from streamgauge.kernel.jit import compiled
 LEVELS = 60
 SMALLEST = 8
 """Least capacity of a level, as in Apache DataSketches."""
-_RUN = 16
+_RUN = 8
 
 # Columns of `heads` and of `reals`.
 END, ROOM, HEIGHT, COMPACTIONS, ORIGIN = 0, 1, 2, 3, 4
@@ -259,15 +259,18 @@ def _merge_in_place(items, left, half, right, stop):  # type: ignore[no-untyped-
 @compiled
 def sort(items, start, count, bench):  # type: ignore[no-untyped-def]
     """Sort in place without branches that depend on the items; `bench` is as long at least."""
-    for run in range(start, start + count, _RUN):
-        _sort_run(items, run, min(_RUN, start + count - run), bench)
+    full = count // _RUN * _RUN
+    for run in range(start, start + full, _RUN):
+        # The constant lets the compiler unroll what it inlines here.
+        _sort_run(items, run, _RUN, bench)
+    _sort_run(items, start + full, count - full, bench)
     width = _RUN
     while width < count:
-        for left in range(0, count, 2 * width):
-            middle = min(left + width, count)
-            stop = min(left + 2 * width, count)
+        for left in range(0, count - width, 2 * width):
+            middle = left + width
             for i in range(left, middle):
                 bench[i] = items[start + i]
+            stop = min(middle + width, count)
             _merge_back(items, start + left, start + middle, start + stop, bench, left)
         width *= 2
 
@@ -278,10 +281,9 @@ def _sort_run(items, start, count, bench):  # type: ignore[no-untyped-def]
     for i in range(count):
         item = items[start + i]
         place = 0
-        for j in range(i):
-            place += items[start + j] <= item
-        for j in range(i + 1, count):
-            place += items[start + j] < item
+        for j in range(count):
+            other = items[start + j]
+            place += (other < item) | ((other == item) & (j < i))
         bench[place] = item
     for i in range(count):
         items[start + i] = bench[i]

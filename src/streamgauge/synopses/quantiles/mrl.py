@@ -9,6 +9,7 @@ Rajagopalan and Lindsay). What each collapse may have moved is added up, so the 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -113,9 +114,7 @@ class Mrl(Synopsis):
     weights = "none"
     merging = "error"
 
-    def __init__(
-        self, epsilon: float, planned: int, policy: str = "mrl", *, seed: int = 0
-    ) -> None:
+    def __init__(self, epsilon: float, planned: int, policy: str = "mrl", *, seed: int = 0) -> None:
         super().__init__(seed=seed)
         if not 0.0 < epsilon <= 0.5 or planned < 1 or policy not in POLICIES:
             raise BindError(
@@ -135,6 +134,7 @@ class Mrl(Synopsis):
         self._full: list[_Buffer] = []
         self._filling = np.empty(0)
         self._arrived = 0
+        self._level = 0
 
     @property
     def parameters(self) -> Values:
@@ -208,34 +208,32 @@ class Mrl(Synopsis):
         self.ends[1] = max(self.ends[1], column.max())
         start = 0
         while start < len(column):
+            if not len(self._filling):
+                self._begin()
             take = min(self._plan.size - len(self._filling), len(column) - start)
             self._filling = np.concatenate([self._filling, column[start : start + take]])
             self._arrived += take
             start += take
             if len(self._filling) == self._plan.size:
-                self._store()
+                self._full.append(_Buffer(np.sort(self._filling), 1.0, self._level))
+                self._filling = np.empty(0)
 
-    def _store(self) -> None:
-        """Put the full buffer among the others, after a collapse where no place is empty."""
-        level = self._make_room()
+    def _begin(self) -> None:
+        """Find an empty buffer, after collapses where there is none."""
+        level = self._make_room() if self._arrived < self.planned << self.generation else None
         if level is None:
             self._put_aside()
-            return
-        self._full.append(_Buffer(np.sort(self._filling), 1.0, level))
-        self._filling = np.empty(0)
-        if self._arrived >= self.planned << self.generation:
-            self._put_aside()
+        self._level = level or 0
 
     def _put_aside(self) -> None:
         """More rows than planned: keep these buffers as they are and plan for twice as many."""
         self._aside = np.stack(self._weighted())
-        self._full, self._filling, self._arrived = [], np.empty(0), 0
+        self._full, self._arrived = [], 0
         self.generation += 1
         self._plan = plan(self.policy, self.epsilon, self.planned << self.generation)
 
     def _make_room(self) -> int | None:
         """Collapse until a buffer is empty; the level of the new one, None when stuck."""
-        # The last buffer is the one that fills.
         places = self._plan.buffers
         if self.policy == "munro_paterson":
             return self._pair_up(places)
@@ -258,7 +256,7 @@ class Mrl(Synopsis):
     def _pair_up(self, places: int) -> int | None:
         while len(self._full) == places:
             by_weight = sorted(self._full, key=lambda b: b.weight)
-            pairs = zip(by_weight, by_weight[1:], strict=False)
+            pairs = pairwise(by_weight)
             pair = next((p for p in pairs if p[0].weight == p[1].weight), None)
             if pair is None:
                 return None
@@ -292,9 +290,7 @@ class Mrl(Synopsis):
         # The other's buffers are put aside here; what its collapses moved is moved here too.
         self._aside = np.concatenate([self._aside, np.stack(other._weighted())], axis=1)
         self.moved += other.moved
-        self.ends = np.array(
-            [min(self.ends[0], other.ends[0]), max(self.ends[1], other.ends[1])]
-        )
+        self.ends = np.array([min(self.ends[0], other.ends[0]), max(self.ends[1], other.ends[1])])
         room = 8 * max(self._plan.space, other._plan.space)
         if self._aside.shape[1] > room:
             self._thin_aside(room // 2)
@@ -317,7 +313,12 @@ class Mrl(Synopsis):
 
     def _save(self) -> tuple[Values, Arrays]:
         full = self._full
-        own = {"generation": self.generation, "collapses": self.collapses, "arrived": self._arrived}
+        own = {
+            "generation": self.generation,
+            "collapses": self.collapses,
+            "arrived": self._arrived,
+            "level": self._level,
+        }
         tags = np.array([[b.weight, b.level] for b in full]).reshape(len(full), 2)
         held = [b.values for b in full]
         return own, {
@@ -331,7 +332,7 @@ class Mrl(Synopsis):
 
     def _load(self, values: Values, arrays: Arrays) -> None:
         self.generation, self.collapses = values["generation"], values["collapses"]
-        self._arrived = values["arrived"]
+        self._arrived, self._level = values["arrived"], values["level"]
         self._plan = plan(self.policy, self.epsilon, self.planned << self.generation)
         pairs = zip(arrays["full"], arrays["tags"], strict=True)
         self._full = [_Buffer(row.copy(), float(tag[0]), int(tag[1])) for row, tag in pairs]

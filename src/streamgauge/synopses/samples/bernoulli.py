@@ -39,7 +39,7 @@ class Bernoulli(Sampled, Coarsening):
     >>> sample = Bernoulli(0.01, seed=3)
     >>> sample.update(range(10_000))
     >>> len(sample.sample().values), sample.usual_size(10_000)
-    (107, (80, 120))
+    (99, (80, 120))
     >>> print(sample.query(Mean()))
     4912.82 in [4185.84, 5655.24] at 95%, bernoulli
 
@@ -86,14 +86,11 @@ class Bernoulli(Sampled, Coarsening):
         """Half the rows zero, half one: the widest that a mean can scatter."""
         return Trial(np.arange(2000, dtype=np.int64) % 2, Mean())
 
-    @staticmethod
-    def _usual(n: int, rate: float) -> tuple[int, int]:
-        spread = 2.0 * math.sqrt(n * rate * (1.0 - rate))
-        return math.ceil(n * rate - spread - 1e-9), math.floor(n * rate + spread + 1e-9)
-
     def usual_size(self, n: int) -> tuple[int, int]:
-        """Sizes within two standard deviations, which the sample of n rows has in 19 of 20 cases."""
-        return self._usual(n, self.rate)
+        """Sizes within two standard deviations, rounded outwards: 19 of 20 samples of n rows."""
+        mean = n * self.rate
+        spread = 2.0 * math.sqrt(mean * (1.0 - self.rate))
+        return max(0, math.floor(mean - spread)), min(n, math.ceil(mean + spread))
 
     def chance_of_size(self, n: int, least: int, most: int) -> float:
         """Chance that the sample of n rows holds between `least` and `most`, both included."""

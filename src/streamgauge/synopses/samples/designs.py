@@ -78,7 +78,12 @@ class Design(ABC):
 def shuffled(h: Floats, seed: int) -> Floats:
     """The same numbers in an order that is random given which they are."""
     # Sorted first: parts merged the other way round must give the same answer.
-    return np.sort(h)[np.argsort(draws(seed ^ _ORDER_SEED, 0, len(h)))]
+    return np.sort(h)[shuffled_order(len(h), seed)]
+
+
+def shuffled_order(n: int, seed: int) -> Ints:
+    """A random order of n things, independent of the dice of samples."""
+    return np.argsort(draws(seed ^ _ORDER_SEED, 0, n))
 
 
 def scatter(h: Floats) -> Floats:

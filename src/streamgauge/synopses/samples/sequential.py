@@ -39,7 +39,7 @@ class Sequential(Sampled):
     >>> sample = Sequential(k=5, n=1000, seed=2)
     >>> sample.update(range(1000))
     >>> sample.sample().rows
-    array([105, 216, 236, 276, 917])
+    array([ 40, 266, 673, 801, 965])
 
     References
     ----------

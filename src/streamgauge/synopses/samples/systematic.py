@@ -38,7 +38,7 @@ class Systematic(Sampled):
     >>> sample = Systematic(every=100, seed=4)
     >>> sample.update(range(1000))
     >>> sample.sample().rows
-    array([ 43, 143, 243, 343, 443, 543, 643, 743, 843, 943])
+    array([ 73, 173, 273, 373, 473, 573, 673, 773, 873, 973])
 
     References
     ----------

@@ -160,3 +160,18 @@ class Unequal(Design):
         variance = max(0.0, float(self.covariance(h[None, :])[0, 0]))
         width = math.sqrt(variance * (1.0 / tail - 1.0))
         return Span(value, max(0.0, value - width), min(self.mass, value + width))
+
+
+def share_of_weight(k: int, delta: float) -> float:
+    """Most by which the weight of a set of rows can be off, as a share of all, from k rows by weight.
+
+    >>> round(share_of_weight(1000, 0.05), 3)
+    0.069
+    """
+    worst = 0.0
+    for hits in np.linspace(0.0, k, 17):
+        low, high = poisson_limits(float(hits), 0.25 * delta)
+        rest_low, rest_high = poisson_limits(float(k - hits), 0.25 * delta)
+        low, high = max(low, k - rest_high, 0.0), min(high, k - rest_low, float(k))
+        worst = max(worst, high - hits, hits - low)
+    return min(1.0, worst / k)

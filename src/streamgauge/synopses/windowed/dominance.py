@@ -10,6 +10,7 @@ again only when that row is too old.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -159,7 +160,7 @@ def _merged(one: Any, two: Any) -> tuple[Hashes, Ints]:
         if not kept or rank < kept[-1][0]:
             kept.append((rank, own))
     kept.reverse()
-    for (_, before), (_, own) in zip(kept, kept[1:], strict=False):
+    for (_, before), (_, own) in itertools.pairwise(kept):
         # A row that ranks lower had put the earlier times out of the list.
         own[own <= before[0]] = lowest
     shape = (len(kept), times.shape[1])

@@ -57,7 +57,7 @@ class Rarity(Clocked):
     >>> rarity = Rarity(1000, 256, most=2, seed=7)
     >>> rarity.update(np.concatenate([np.arange(60), np.arange(40)]), times=np.arange(100))
     >>> print(rarity.query(Rare(1)))
-    0.347656 in [0.289442, 0.409451] at 95%, rarity
+    0.324219 in [0.267262, 0.385303] at 95%, rarity
     >>> rarity.query(Rare(2)).value
     1.0
 
@@ -110,15 +110,15 @@ class Rarity(Clocked):
             hashes, delta = hashes_for(cls.name, contract)
             return cls(window, hashes, 1, delta, seed=seed)
         chance = 1.0 - contract.confidence
-        if contract.tolerance != "absolute" or chance <= 0.0:
+        if not isinstance(need.question, Rare) or contract.tolerance != "absolute" or chance <= 0.0:
             raise ContractUnsatisfiable(
                 "rarity owes a share of the items, at a confidence below 100%",
                 f"asked for {contract}",
                 "write Contract.absolute(0.05, confidence=0.95)",
             )
-        # No bar of n draws is wider than this, by Hoeffding and one draw for the bar's own steps.
-        hashes = math.ceil(math.log(2.0 / chance) / (2.0 * contract.within**2) + 1.0 / contract.within)
-        return cls(window, max(2, hashes), need.question.times, chance, seed=seed)  # type: ignore[attr-defined]
+        # Hoeffding: no exact bar of n draws is wider than sqrt(ln(2 / chance) / 2 n).
+        hashes = math.ceil(math.log(2.0 / chance) / (2.0 * contract.within**2))
+        return cls(window, max(2, hashes), need.question.times, chance, seed=seed)
 
     @classmethod
     def specimen(cls, seed: int) -> Self:

@@ -42,7 +42,7 @@ class Jaccard(Question):
 
 
 class Similarity(Clocked):
-    """Different items of the last `window`, or of any part of it, and how many another stream shares.
+    """Different items of the last `window`, and how many of them another stream shares.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ class Similarity(Clocked):
     >>> here.update(np.arange(0, 60), times=np.arange(60))
     >>> there.update(np.arange(30, 90), times=np.arange(60))
     >>> print(here.query(Jaccard(there)))
-    0.332031 in [0.274596, 0.393357] at 95%, similarity
+    0.347656 in [0.289436, 0.409451] at 95%, similarity
     >>> print(here.query(Distinct()))
-    61.6208 in [54.5404, 69.618] at 95%, similarity
+    61.3059 in [54.2373, 69.3107] at 95%, similarity
 
     References
     ----------

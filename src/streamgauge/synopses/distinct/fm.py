@@ -1,0 +1,190 @@
+"""FM: Flajolet and Martin's first counter, k hashes of every item.
+
+Every hash has a bitmap in which an item sets the bit of its level; the lowest unset bits, averaged
+over the hashes, give the count. PCSA is as exact for one hash an item; this one is kept for its
+messages: bitmaps alike in most bits pack into a few bytes for sites that send them on.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.kernel.hashing import mix64
+from streamgauge.kernel.jit import compiled
+from streamgauge.synopses.distinct.bitmaps import PHI, as_table, lowest_unset
+from streamgauge.synopses.distinct.bits import trailing_zeros
+from streamgauge.synopses.distinct.register_law import register_law, widest_bar
+from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
+from streamgauge.synopses.distinct.sizing import check_share, check_size, smallest
+from streamgauge.synopses.questions import Distinct
+from streamgauge.synopses.synopsis import (
+    Arrays,
+    Floats,
+    Ints,
+    Need,
+    Synopsis,
+    Trial,
+    Values,
+)
+
+Words = npt.NDArray[np.uint64]
+
+
+class Fm(Synopsis):
+    """Distinct items within about `0.78 / sqrt(k)` (one deviation), for k hashes an item.
+
+    Parameters
+    ----------
+    k
+        Hashes, each with a bitmap of its own.
+    delta
+        Chance that a bar fails.
+    seed
+        Chooses the hashes; parts to be merged need the same.
+
+    Examples
+    --------
+    >>> counter = Fm(k=64, seed=7)
+    >>> counter.update(["a", "b", "a", None])
+    >>> counter.query(Distinct()).high
+    2.0
+    >>> fringe, ones = counter.compressed()
+    >>> Fm.decompressed(fringe, ones, k=64, seed=7).bitmaps.tolist() == counter.bitmaps.tolist()
+    True
+
+    References
+    ----------
+    FM85, CLKB04: docs/references.md
+    """
+
+    name = "fm"
+    answers = (Distinct,)
+    takes = "keys"
+
+    def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
+        check_size("fm", "k", k, 1, 1 << 16)
+        check_share("fm", delta)
+        super().__init__(seed=seed)
+        self.k = k
+        self.delta = delta
+        self.bitmaps: Words = np.zeros(k, np.uint64)
+
+    @property
+    def parameters(self) -> Values:
+        """Size and chance of error."""
+        return {"k": self.k, "delta": self.delta}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Half-width of the widest bar, as a share of the count."""
+        reach = widest_bar("fm", self.k, self.delta)
+        return Guarantee("relative", reach, self.delta, RANDOM_HASHES, "FM85 thm 3")
+
+    @classmethod
+    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
+        """The fewest hashes whose widest bar is within the contract."""
+        sizes = [1 << lg for lg in range(3, 14)]
+        return smallest(need, cls.name, sizes, lambda k, delta: cls(k, delta, seed=seed))
+
+    @classmethod
+    def specimen(cls, seed: int) -> Self:
+        """Twenty hashes."""
+        return cls(20, seed=seed)
+
+    @classmethod
+    def tight(cls, seed: int) -> Trial:
+        """Items that come once."""
+        return Trial(np.arange(1000, dtype=np.int64) + 4096 * seed, Distinct())
+
+    @property
+    def raw(self) -> int:
+        """The estimate as first published, without the correction for few items."""
+        return count_from_places(lowest_unset(as_table(self.bitmaps)))
+
+    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
+        _set_each(self.bitmaps, column)
+
+    def _merge(self, other: Self) -> None:
+        self.bitmaps |= other.bitmaps
+
+    def _answer(self, question: Any) -> Any:
+        table = as_table(self.bitmaps)
+        seen = self.k if table.any() else 0
+        total = lowest_unset(table).sum(keepdims=True).astype(np.float64)
+        found = register_law("fm", self.k, self.delta).bars(np.array([seen]), total)
+        value, low, high = (float(column[0]) for column in found)
+        # An item sets one bit in each bitmap, so there are at least as many as bits in any.
+        low = max(low, float(table.sum(axis=1).max()))
+        return self._bar(max(value, low), low, max(high, low), self.delta)
+
+    def compressed(self) -> tuple[str, int]:
+        """The bitmaps in few bits: the uneven middle, and how many ones follow it."""
+        return compressed([f"{int(word):064b}" for word in self.bitmaps])
+
+    @classmethod
+    def decompressed(
+        cls, fringe: str, ones: int, *, k: int, delta: float = 0.05, seed: int = 0
+    ) -> Self:
+        """Read what `compressed` wrote; how many rows there were is not in it."""
+        new = cls(k, delta, seed=seed)
+        words = decompressed(fringe, ones, k, 64)
+        new.bitmaps = np.array([int(word, 2) for word in words], np.uint64)
+        new.rows = int(np.bitwise_count(new.bitmaps).max())
+        new.mass = float(new.rows)
+        return new
+
+    def _save(self) -> tuple[Values, Arrays]:
+        return {}, {"bitmaps": self.bitmaps}
+
+    def _load(self, values: Values, arrays: Arrays) -> None:
+        self.bitmaps = arrays["bitmaps"]
+
+    def validate(self) -> None:
+        """No bitmap has more bits than rows, and all are empty or none is."""
+        assert int(np.bitwise_count(self.bitmaps).max()) <= self.rows
+        assert bool(self.bitmaps.all()) == bool(self.bitmaps.any())
+
+
+def count_from_places(places: Ints) -> int:
+    """Count from the lowest unset bit of each bitmap.
+
+    >>> count_from_places(np.array([2, 3, 2]))
+    6
+    """
+    return math.floor(math.pow(2.0, float(np.mean(places))) / PHI)
+
+
+def compressed(words: list[str]) -> tuple[str, int]:
+    """Interleave words of bits from the highest on; leave out leading zeros and closing ones.
+
+    >>> words = ["00001111", "00001011", "00000111", "00010111", "00011111", "00001111"]
+    >>> compressed(words)
+    ('11011001110', 16)
+    >>> decompressed("11011001110", 16, 6, 8) == words
+    True
+    """
+    mixed = "".join("".join(column) for column in zip(*words, strict=True)).lstrip("0")
+    fringe = mixed.rstrip("1")
+    return fringe, len(mixed) - len(fringe)
+
+
+def decompressed(fringe: str, ones: int, k: int, bits: int) -> list[str]:
+    """Words that were interleaved, given how many of how many bits."""
+    mixed = (fringe + "1" * ones).rjust(k * bits, "0")
+    return [mixed[word::k] for word in range(k)]
+
+
+@compiled
+def _set_each(bitmaps, column):  # type: ignore[no-untyped-def]
+    for j in range(len(bitmaps)):
+        salt = mix64(np.uint64(j))
+        found = bitmaps[j]
+        for key in column:
+            level = min(trailing_zeros(mix64(key ^ salt)), 63)
+            found |= np.uint64(1) << np.uint64(level)
+        bitmaps[j] = found
