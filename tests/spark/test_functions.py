@@ -146,7 +146,7 @@ def test_streams_keep_sketches_in_sparks_state(
         .trigger(availableNow=True)
         .start()
     )
-    wait_until(lambda: not query.isActive, timeout=120)
+    wait_until(lambda: not query.isActive, 180)
     told = spark.table("kept").select(
         "host", sgf.distinct_of("users").alias("users"), sgf.quantiles_of("slow", 0.5).alias("slow")
     )

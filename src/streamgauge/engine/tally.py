@@ -23,6 +23,7 @@ from streamgauge.synopses.synopsis import Synopsis
 
 Codes = npt.NDArray[np.int32]
 KIND, VERSION = "tally", 1
+DENSE = 1 << 20
 ANSWER = pa.struct(
     [
         ("item", pa.string()),
@@ -112,7 +113,30 @@ class Tally:
             return np.zeros(rows.num_rows, np.int32)
         for name in self.by:
             self.types.setdefault(name, rows.schema.field(name).type)
+        if len(self.by) == 1 and pa.types.is_integer(rows.schema.field(self.by[0]).type):
+            quick = self._encode_numbers(rows.column(self.by[0]))
+            if quick is not None:
+                return quick
         return self.groups.encode([self.words[name].encode(rows.column(name)) for name in self.by])
+
+    def _encode_numbers(self, column: pa.ChunkedArray | pa.Array) -> Codes | None:
+        """Codes of whole numbers that lie close together, by a table; None for others."""
+        if column.null_count:
+            return None
+        numbers = np.asarray(column.to_numpy())
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low > DENSE:
+            return None
+        places = numbers.astype(np.int64) - low
+        seen = np.zeros(high - low + 1, np.bool_)
+        seen[places] = True
+        found = np.flatnonzero(seen)
+        table = np.zeros(high - low + 1, np.int32)
+        # New numbers take their codes in ascending order within a batch; any order would do.
+        table[found] = self.groups.encode(
+            [self.words[self.by[0]].encode(pa.array(found + low, column.type))]
+        )
+        return table[places]
 
     def merge(self, other: Tally) -> None:
         """Fold another tally of the same summaries."""

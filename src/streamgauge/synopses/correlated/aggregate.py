@@ -83,13 +83,15 @@ class CorrelatedAggregate(Synopsis):
         _refuse_infinite(column)
         weights = self._checked_weights(y, len(given) + given.skipped, given)
         every = np.ones(len(given) + given.skipped, np.bool_)
-        flags = [given.align(every if mask is None else mask) for mask in (compared, counted)]
+        flags = np.stack([every if mask is None else mask for mask in (compared, counted)])
+        if given.kept is not None:
+            flags = flags[:, given.kept]
         instants = None if times is None else given.align(np.asarray(times, np.int64))
         self.skipped += given.skipped
         self.rows += len(column)
         added = np.ones(len(column)) if weights is None else weights
         self.mass += float(added[flags[1]].sum())
-        self._take(column, added, np.stack(flags), instants, np.empty((0, 3 * MEASURES)))
+        self._take(column, added, flags, instants, np.empty((0, 3 * MEASURES)))
 
     def trace(
         self,
@@ -118,9 +120,7 @@ class CorrelatedAggregate(Synopsis):
         flags = np.ones((2, len(column)), np.bool_)
         self._take(column, added, flags, times, np.empty((0, 3 * MEASURES)))
 
-    def _take(
-        self, x: Floats, y: Floats, flags: Mask, times: Ints | None, out: Floats
-    ) -> None:
+    def _take(self, x: Floats, y: Floats, flags: Mask, times: Ints | None, out: Floats) -> None:
         if not len(x):
             return
         counted = y[flags[1]]
@@ -159,7 +159,7 @@ class CorrelatedAggregate(Synopsis):
 
     def restart(self) -> None:
         """Begin anew at a landmark: forget all rows."""
-        self.__init__(**self.parameters, seed=self.seed)  # type: ignore[misc]
+        vars(self).update(vars(self.empty()))
 
     def _save(self) -> tuple[Values, Arrays]:
         values, arrays = self._state()

@@ -7,7 +7,7 @@ rows are compared with moves as rows come, which is what makes these questions h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,8 +28,18 @@ def _aggregate(chosen: Array, weights: Floats, of: Of) -> float:
     return total / float(chosen.sum()) if chosen.any() else float("nan")
 
 
+class Correlated(Question):
+    """A question about rows chosen by comparison with an aggregate."""
+
+    def broken_by(self, result: Any, items: Array, weights: Floats) -> bool:
+        """Whether the truth lies outside the bar; a mean of no rows has no truth to miss."""
+        if np.isnan(self.truth(items, weights)):
+            return False
+        return Question.broken_by(self, result, items, weights)
+
+
 @dataclass(frozen=True, slots=True)
-class NearExtreme(Question):
+class NearExtreme(Correlated):
     """Rows near the smallest x (`x <= factor * min + offset`) or the largest one.
 
     For the largest it is `x >= factor * max - offset`. `of` is what is asked of them: how many they
@@ -53,10 +63,11 @@ class NearExtreme(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class BesideMean(Question):
-    """Rows above (`x >= cut`), below (`x < cut`) or within `band` of `cut = factor * mean + offset`.
+class BesideMean(Correlated):
+    """Rows above (`x >= cut`), below (`x < cut`) or within `band` of the cut.
 
-    `of` is what is asked of them: how many they are, the sum of their y or its mean.
+    The cut is `factor * mean + offset`. `of` is what is asked of them: how many they are, the sum
+    of their y or its mean.
     """
 
     part: Part

@@ -120,7 +120,7 @@ def spread_uniform(edges, table, k, inner, low, high, scratch):  # type: ignore[
     """Replace all inner edges by equal steps from `low` to `high`, both included if inside."""
     for i in range(inner + 1):
         scratch[i] = low + (high - low) * i / inner
-    return _replace(edges, table, k, scratch, inner + 1)
+    return replace_inner(edges, table, k, scratch, inner + 1)
 
 
 @compiled
@@ -135,11 +135,12 @@ def spread_mass(edges, table, k, inner, scratch):  # type: ignore[no-untyped-def
         mass = table[0, j + 1] - table[0, j]
         share = min(max((goal - table[0, j]) / mass, 0.0), 1.0) if mass > 0.0 else 0.5
         scratch[i - 1] = edges[j] + share * (edges[j + 1] - edges[j])
-    return _replace(edges, table, k, scratch, inner - 1)
+    return replace_inner(edges, table, k, scratch, inner - 1)
 
 
 @compiled
-def _replace(edges, table, k, fresh, n):  # type: ignore[no-untyped-def]
+def replace_inner(edges, table, k, fresh, n):  # type: ignore[no-untyped-def]
+    """Replace all inner edges by the first `n` of others, those that rise and lie inside."""
     columns = np.empty((len(table), n))
     kept = 0
     for i in range(n):

@@ -93,7 +93,7 @@ class Cpc(Synopsis):
 
     def _share(self) -> float:
         """Reach of a bar below the true count; the package's own tables are at or within it."""
-        return min(self.deviations * math.log(2.0) / 2.0 ** (self.lg_k / 2.0), 0.9)
+        return min(self.deviations * math.log(2.0) / math.sqrt(1 << self.lg_k), 0.9)
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = DATASKETCHES_SEED) -> Self:
@@ -136,9 +136,10 @@ class Cpc(Synopsis):
             if pa.types.is_large_string(kind) or pa.types.is_floating(kind):
                 return values
             if pa.types.is_signed_integer(kind):
-                return values.cast(pa.int64())
+                # The package would hash negative numbers as floats.
+                return pa.array(values.cast(pa.int64()).to_numpy().view(np.uint64))
         # Other types are no items of the package; as hashes they count all the same.
-        return pa.array(keys(column, seed=self.seed).view(np.int64))
+        return pa.array(keys(column, seed=self.seed))
 
     def _merge(self, other: Self) -> None:
         union = datasketches.cpc_union(self.lg_k, DATASKETCHES_SEED)

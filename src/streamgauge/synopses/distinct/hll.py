@@ -121,7 +121,8 @@ class Hll(Synopsis, Coarsening):
     def coarsened(self) -> Self:
         """The same rows in half the registers."""
         new = type(self)(self.lg_k - 1, self.delta, seed=self.seed)
-        np.maximum(*self.registers.reshape(2, -1), out=new.registers)
+        half = 1 << new.lg_k
+        new.registers = np.maximum(self.registers[:half], self.registers[half:])
         new.rows, new.mass, new.skipped = self.rows, self.mass, self.skipped
         return new
 

@@ -124,6 +124,13 @@ class HllBank(Bank):
                 self.registers[group] = held.registers
                 self.rows[group] = held.rows
 
+    def placed(self, places: Ints, n_groups: int) -> HllBank:
+        """Registers moved to other rows."""
+        moved = HllBank(self.model, n_groups)
+        moved.registers[places] = self.registers
+        moved.rows[places] = self.rows
+        return moved
+
     def save(self) -> dict[str, Array]:
         """The table itself."""
         return {"registers": self.registers, "rows": self.rows}

@@ -156,7 +156,7 @@ def hashed_chances(counts: Floats) -> Floats:
 
 
 def _lowest(kept: Floats) -> Floats:
-    reached = np.cumprod(np.hstack([np.ones((len(kept), 1)), kept]), axis=1)
+    reached = np.multiply.accumulate(np.hstack([np.ones((len(kept), 1)), kept]), axis=1)
     chances: Floats = reached - np.hstack([reached[:, 1:], np.zeros((len(kept), 1))])
     return chances
 

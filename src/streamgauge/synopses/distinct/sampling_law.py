@@ -8,6 +8,7 @@ further out in one direction has more (or fewer) items below the threshold that 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from scipy import special
 
@@ -18,6 +19,7 @@ RANDOM_HASHES = (
 """What every law of this family takes for granted of MurmurHash3."""
 
 
+@lru_cache(maxsize=4096)
 def items_sampled(
     count: int, rate: float, delta: float, *, limit: int | None = None
 ) -> tuple[float, float]:
@@ -46,6 +48,18 @@ def items_sampled(
     return float(math.ceil(low - 1e-9)), float(math.floor(high + 1e-9))
 
 
+def share_between(met: int, kept: int, delta: float) -> tuple[float, float]:
+    """Bar around the share of all that meets a condition, from a uniform sample (exact tails).
+
+    >>> [round(end, 3) for end in share_between(20, 100, 0.05)]
+    [0.127, 0.292]
+    """
+    low = special.betaincinv(met, kept - met + 1, delta / 2.0) if met else 0.0
+    high = special.betainccinv(met + 1, kept - met, delta / 2.0) if met < kept else 1.0
+    return float(low), float(high)
+
+
+@lru_cache(maxsize=256)
 def median_delta(instances: int, delta: float) -> float:
     """Chance of error to allow in each of an odd number of bars, so that their median holds.
 

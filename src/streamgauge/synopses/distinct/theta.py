@@ -1,8 +1,8 @@
 """Theta: the k smallest hashes, of which unions, intersections and differences can be taken.
 
-A hash below the threshold is kept; the threshold is the smallest hash that did not fit. Two sketches
-are cut to the smaller threshold and combined as sets, so one sketch a stream answers any expression
-of streams. The bytes are those of Apache DataSketches' compact theta sketch.
+A hash below the threshold is kept; the threshold is the smallest hash that did not fit. Two
+sketches are cut to the smaller threshold and combined as sets, so one sketch a stream answers any
+expression of streams. The bytes are those of Apache DataSketches' compact theta sketch.
 """
 
 from __future__ import annotations

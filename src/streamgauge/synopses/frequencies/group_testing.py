@@ -184,7 +184,7 @@ class GroupTesting(Synopsis, Subtractable, Enumerable):
         w with chance mass / (buckets * w); at most k items are spelled in each test.
         """
         union = 2.0 * self.tests * self.k / self.delta
-        return self.mass / self.buckets * union ** (1.0 / (self.tests - 1))
+        return float(self.mass / self.buckets * union ** (1.0 / (self.tests - 1)))
 
     def _words(self, given: Items) -> Words:
         values = given.values

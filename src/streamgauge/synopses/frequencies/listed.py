@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,16 @@ from streamgauge.contracts.estimate import Estimate
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses.frequencies.slots import place, room_of, slots_for
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary, Words
-from streamgauge.synopses.questions import Count, Frequency, Heavy, HeavyHitters, TopK
-from streamgauge.synopses.synopsis import Arrays, Enumerable, Floats, Need, Synopsis, Values
+from streamgauge.synopses.questions import Count, Frequency, Heavy, HeavyHitters, Question, TopK
+from streamgauge.synopses.synopsis import (
+    Arrays,
+    Enumerable,
+    Floats,
+    Merging,
+    Need,
+    Synopsis,
+    Values,
+)
 
 HASHED_TEXT = "no two texts share their 64-bit hash"
 
@@ -39,9 +47,9 @@ class Entries(NamedTuple):
 class Listed(Synopsis, Enumerable):
     """A synopsis that holds words of items and answers by listing them."""
 
-    answers = (Frequency, HeavyHitters, TopK, Count)
+    answers: ClassVar[tuple[type[Question], ...]] = (Frequency, HeavyHitters, TopK, Count)
     takes = "items"
-    merging = "error"
+    merging: ClassVar[Merging] = "error"
     vocabulary: Vocabulary
 
     @abstractmethod
@@ -82,20 +90,7 @@ class Listed(Synopsis, Enumerable):
         return self._bar(low, low, high)
 
     def _heavy(self, share: float) -> tuple[Heavy, ...]:
-        if not 0.0 < share <= 1.0:
-            raise BindError(
-                "a share of the weight lies above 0 and is at most 1",
-                f"asked for {share}",
-                "write HeavyHitters(0.01)",
-            )
-        threshold = share * self.total * (1.0 - 1e-12)
-        if 0.0 < threshold <= self.unlisted:
-            least = self.unlisted / self.total
-            raise ContractUnsatisfiable(
-                f"{self.name} may have dropped an item of share {share:g}",
-                f"it dropped items of up to {least:.3g} of the weight {self.total:g}",
-                f"ask for a share above {least:.3g}, or give it more room",
-            )
+        threshold = heavy_threshold(self, share)
         entries = self._entries().sorted()
         return self._told(entries, count=int((entries.high >= threshold).sum()))
 
@@ -161,6 +156,26 @@ class Counted(Listed):
         assert len(high) == self.held <= room_of(len(self.words))
         assert (low > 0.0).all()
         assert (high - low <= self.floor * (1.0 + 1e-9)).all()
+
+
+def heavy_threshold(synopsis: Any, share: float) -> float:
+    """The weight of a share, refused where an item that heavy may have been dropped."""
+    total = float(getattr(synopsis, "total", synopsis.mass))
+    if not 0.0 < share <= 1.0:
+        raise BindError(
+            "a share of the weight lies above 0 and is at most 1",
+            f"asked for {share}",
+            "write HeavyHitters(0.01)",
+        )
+    threshold = share * total * (1.0 - 1e-12)
+    unlisted = float(synopsis.unlisted)
+    if 0.0 < threshold <= unlisted:
+        raise ContractUnsatisfiable(
+            f"{synopsis.name} may have dropped an item of share {share:g}",
+            f"it dropped items of up to {unlisted / total:.3g} of the weight {total:g}",
+            f"ask for a share above {unlisted / total:.3g}, or give it more room",
+        )
+    return threshold
 
 
 def share_owed(need: Need, name: str, *, deletions: bool = False) -> float:

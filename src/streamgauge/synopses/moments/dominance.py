@@ -48,7 +48,7 @@ class Dominance(Synopsis):
 
     References
     ----------
-    CM03, C97, ST07: docs/reference/synopses/moments.md
+    CM03, C97, SHKT07: docs/reference/synopses/moments.md
     """
 
     name = "dominance"
@@ -83,7 +83,7 @@ class Dominance(Synopsis):
             max(high - 1.0, 1.0 - low),
             self.delta,
             assumes=("draws made by hashing behave as independent ones",),
-            cite="ST07 prop 2",
+            cite="SHKT07",
         )
 
     @classmethod

@@ -131,7 +131,7 @@ class DyadicAms(Synopsis, Subtractable):
             min(1.0, reach * math.sqrt(self.n_sketched / self.width)),
             self.delta,
             assumes=("no item has negative weight", "seed independent of the data"),
-            cite="AMS99 thm 2.2, GKMS02",
+            cite="GKMS02",
         )
 
     @classmethod
@@ -237,7 +237,7 @@ class DyadicAms(Synopsis, Subtractable):
         bound = grouping(self.depth, spent)
         rest = 1.0 - math.sqrt(2.0 / self.width) * bound.one_sided_reach
         most = bound.median(squares)
-        most = most / rest if rest > 0.0 else math.inf if most else 0.0
+        most = most / rest if rest > 0.0 else math.inf
         reach = cut.reach * math.sqrt(most / self.width)
         # Weights are not negative: blocks weigh between 0 and all that the plain ones do not.
         rest = max(0.0, self.mass - blocks.exact)

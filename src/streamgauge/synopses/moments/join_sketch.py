@@ -112,7 +112,7 @@ class JoinSketch(Synopsis, Subtractable):
             self._spread * grouping(self.copies, self.delta).reach,
             self.delta,
             assumes=("seed independent of the data",),
-            cite="DGGR02 thm 1",
+            cite="DGGR02",
         )
 
     @classmethod
@@ -204,7 +204,7 @@ class JoinSketch(Synopsis, Subtractable):
             )
         value = grouping(self.copies, self.delta).median(np.square(self.sums))
         epsilon = self.guarantee.epsilon
-        high = value / (1.0 - epsilon) if epsilon < 1.0 else math.inf if value else 0.0
+        high = value / (1.0 - epsilon) if epsilon < 1.0 else math.inf
         return self._bar(value, value / (1.0 + epsilon), high)
 
     def squares_at_most(self, delta: float) -> float:
@@ -212,7 +212,7 @@ class JoinSketch(Synopsis, Subtractable):
         cut = grouping(self.copies, delta)
         rest = 1.0 - self._spread * cut.one_sided_reach
         value = cut.median(np.square(self.sums))
-        return value / rest if rest > 0.0 else math.inf if value else 0.0
+        return value / rest if rest > 0.0 else math.inf
 
     def _join(self, others: tuple[Any, ...]) -> Estimate:
         streams: list[JoinSketch] = [self, *others]

@@ -104,7 +104,7 @@ class L0(Stable):
                 "weights of items are whole and at most `largest`",
                 "draws made by hashing behave as independent ones",
             ),
-            cite="CDIM03 thm 1",
+            cite="CDIM03",
         )
 
     @classmethod

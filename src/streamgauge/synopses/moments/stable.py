@@ -132,7 +132,7 @@ class Stable(Synopsis, Subtractable):
             _width(law(self.p, self.copies, self.delta, self.estimator), 1.0),
             self.delta,
             assumes=("draws made by hashing behave as independent ones",),
-            cite="I06 thm 3",
+            cite="I06",
         )
 
     @classmethod

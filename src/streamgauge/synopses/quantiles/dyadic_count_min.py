@@ -54,7 +54,7 @@ class DyadicCountMin(Synopsis, Subtractable):
     >>> sketch.update(np.arange(1000))
     >>> sketch.update(np.arange(900), weights=-np.ones(900))
     >>> print(sketch.query(Quantile(0.5)))
-    949 in [949, 949], dyadic_count_min
+    952 in [949, 954] at 95%, dyadic_count_min
     >>> sketch.query(RangeCount(900, 909)).value
     10.0
 
@@ -211,7 +211,7 @@ class DyadicCountMin(Synopsis, Subtractable):
         if not low <= high:
             return self._bar(0.0, 0.0, 0.0, 0.0)
         first, first_exact = self._cell(low)
-        last, last_exact = self._cell(high)
+        last, _ = self._cell(high)
         start = first if first_exact else first + 1
         most, noise = self._weight(start, last + 1)
         least = max(0.0, most - noise)

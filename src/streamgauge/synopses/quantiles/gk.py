@@ -18,6 +18,7 @@ from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.quantiles.rank_summary import (
     ASKED,
+    EMPTY,
     ENTRY_BYTES,
     RankSummary,
     affordable,
@@ -85,7 +86,7 @@ class Gk(Synopsis, Coarsening):
         self.least_kept = float(least_kept)
         self.peak = 0.0
         self._wrong = False
-        self._list = _NOTHING
+        self._list = EMPTY
         size = max(64, math.ceil(0.5 / (epsilon * least_kept)))
         self._waiting = np.empty((2, size))
         self._filled = 0
@@ -273,9 +274,6 @@ class Gk(Synopsis, Coarsening):
         held = self._list
         assert bool((np.diff(held.values) > 0).all())
         assert bool((np.diff(held.at_least) >= 0).all() and (np.diff(held.below) >= 0).all())
-
-
-_NOTHING = RankSummary(np.empty(0), np.empty(0), np.empty(0), 0.0)
 
 
 @compiled

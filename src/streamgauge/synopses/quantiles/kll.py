@@ -298,7 +298,7 @@ class KllBank(Bank):
 
     def synopsis(self, group: int) -> Kll:
         """One group's sketch."""
-        new = self.model.empty()
+        new: Kll = self.model.empty()
         new._load({}, group_of(self.state, group))
         rows = np.empty(self.n_groups)
         weights_of(self.state, rows)

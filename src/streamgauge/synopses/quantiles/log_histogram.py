@@ -373,7 +373,7 @@ class LogHistogramBank(Bank):
 
     def synopsis(self, group: int) -> LogHistogram:
         """One group's histogram."""
-        new = self.model.empty()
+        new: LogHistogram = self.model.empty()
         own = self.grid._replace(
             counts=self.grid.counts[group : group + 1], rows=self.grid.rows[group : group + 1]
         )

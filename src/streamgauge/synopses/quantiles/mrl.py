@@ -19,9 +19,11 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError
 from streamgauge.synopses.quantiles.rank_summary import (
     ASKED,
+    EMPTY,
     RankSummary,
     affordable,
     owed,
+    with_ends,
 )
 from streamgauge.synopses.questions import Quantile
 from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Synopsis, Trial, Values
@@ -181,21 +183,14 @@ class Mrl(Synopsis):
         """All rows so far as a rank summary."""
         values, weights = self._weighted()
         if not len(values):
-            return RankSummary(np.empty(0), np.empty(0), np.empty(0), 0.0)
+            return EMPTY
         points, inverse = np.unique(values, return_inverse=True)
         total = np.bincount(inverse, weights=weights, minlength=len(points))
         reached = np.cumsum(total)
         mass = float(reached[-1])
         at_least = np.maximum(0.0, reached - self.moved[0])
         below = np.minimum(mass, reached - total + self.moved[1])
-        ends, (least, under) = self.ends, (np.array([1.0, mass]), np.array([0.0, mass - 1.0]))
-        merged = np.unique(np.concatenate([points, ends]))
-        inner = RankSummary(points, at_least, below, mass)
-        outer = RankSummary(ends, least, under, mass)
-        if ends[0] == ends[1]:
-            return RankSummary(ends[:1], np.array([mass]), np.array([0.0]), mass)
-        one, two = inner.bounds_at(merged), outer.bounds_at(merged)
-        return RankSummary(merged, np.maximum(one[0], two[0]), np.minimum(one[1], two[1]), mass)
+        return with_ends(RankSummary(points, at_least, below, mass), self.ends)
 
     def _weighted(self) -> tuple[Floats, Floats]:
         parts = [(b.values, np.full(len(b.values), b.weight)) for b in self._full]

@@ -25,7 +25,7 @@ from streamgauge.synopses.questions import (
     RangeCount,
     Rank,
 )
-from streamgauge.synopses.synopsis import Floats, Ints, Need
+from streamgauge.synopses.synopsis import Floats, Need
 
 ROUNDING = 1e-12
 ENTRY_BYTES = 24
@@ -60,7 +60,7 @@ class RankSummary:
     >>> len(small.values), small.precision
     (10, 0.05)
     >>> small.rank(42.0)
-    (40.5, 38.0, 43.0)
+    (39.0, 34.0, 44.0)
     """
 
     values: Floats
@@ -173,18 +173,22 @@ class RankSummary:
 EMPTY = RankSummary(np.empty(0), np.empty(0), np.empty(0), 0.0)
 
 
-def of_rows(values: Floats, weights: Floats | None = None) -> RankSummary:
-    """The exact summary of some rows (of positive weights)."""
-    if weights is None:
-        distinct, counts = np.unique(values, return_counts=True)
-        total, grain = counts.astype(np.float64), 1.0
-    else:
-        distinct, inverse = np.unique(values, return_inverse=True)
-        total = np.bincount(inverse, weights=weights, minlength=len(distinct))
-        grain = 1.0 if bool((weights == np.floor(weights)).all()) else 0.0
-    reached = np.cumsum(total)
-    mass = float(reached[-1]) if len(reached) else 0.0
-    return RankSummary(distinct, reached, reached - total, mass, grain)
+def of_rows(values: Floats) -> RankSummary:
+    """The exact summary of some rows, each of weight 1."""
+    distinct, counts = np.unique(values, return_counts=True)
+    reached = np.cumsum(counts).astype(np.float64)
+    return RankSummary(distinct, reached, reached - counts, float(len(values)))
+
+
+def with_ends(summary: RankSummary, ends: Floats) -> RankSummary:
+    """A summary of rows of weight 1 that also knows the smallest and the largest of them."""
+    mass = summary.mass
+    if ends[0] == ends[1]:
+        return RankSummary(ends[:1].copy(), np.array([mass]), np.array([0.0]), mass)
+    known = RankSummary(ends, np.array([1.0, mass]), np.array([0.0, mass - 1.0]), mass)
+    points = np.unique(np.concatenate([summary.values, ends]))
+    one, two = summary.bounds_at(points), known.bounds_at(points)
+    return RankSummary(points, np.maximum(one[0], two[0]), np.minimum(one[1], two[1]), mass)
 
 
 def combine(*parts: RankSummary) -> RankSummary:
@@ -246,22 +250,22 @@ def _furthest(at_least, below, gap):  # type: ignore[no-untyped-def]
     return kept[:count]
 
 
-def stacked(parts: list[RankSummary]) -> tuple[Floats, Ints]:
-    """Many summaries as one array of three columns, and where each begins, for bytes."""
-    sizes = np.array([0, *(len(part) for part in parts)], np.int64)
-    columns = np.empty((3, int(sizes.sum())))
-    starts: Ints = np.cumsum(sizes)
-    for part, start in zip(parts, starts, strict=False):
-        columns[:, start : start + len(part)] = part.values, part.at_least, part.below
-    return columns, starts
+def stacked(parts: list[RankSummary]) -> tuple[Floats, Floats]:
+    """Many summaries as one array of three columns, and the size and weight of each, for bytes."""
+    table = np.array([[len(part), part.mass] for part in parts]).reshape(len(parts), 2)
+    columns = [np.stack([part.values, part.at_least, part.below]) for part in parts]
+    return np.concatenate([np.empty((3, 0)), *columns], axis=1), table
 
 
-def unstacked(columns: Floats, starts: Ints, masses: Floats) -> list[RankSummary]:
+def unstacked(columns: Floats, table: Floats) -> list[RankSummary]:
     """Summaries of whole weights from what `stacked` gave."""
-    return [
-        RankSummary(*(column[start:stop].copy() for column in columns), float(mass))
-        for start, stop, mass in zip(starts[:-1], starts[1:], masses, strict=True)
-    ]
+    parts = []
+    stop = 0
+    for size, mass in table:
+        start, stop = stop, stop + int(size)
+        values, at_least, below = columns[:, start:stop].copy()
+        parts.append(RankSummary(values, at_least, below, float(mass)))
+    return parts
 
 
 def owed(need: Need, name: str, *, sure: bool) -> float:

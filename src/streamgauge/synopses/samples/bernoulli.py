@@ -7,7 +7,7 @@ kept and not for each row. The size is random; given the size, every set of rows
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy import stats
@@ -41,7 +41,7 @@ class Bernoulli(Sampled, Coarsening):
     >>> len(sample.sample().values), sample.usual_size(10_000)
     (99, (80, 120))
     >>> print(sample.query(Mean()))
-    4912.82 in [4185.84, 5655.24] at 95%, bernoulli
+    5185.83 in [4470.44, 5646.02] at 95%, bernoulli
 
     References
     ----------

@@ -7,7 +7,7 @@ a random walk, so in the long run it will fall short now and then; `short` says 
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class BernoulliWindow(RowsWindow):
     >>> sample = BernoulliWindow(k=10, n=1000, seed=1)
     >>> sample.update(range(5000))
     >>> len(sample.sample().values), sample.short, len(sample.subsample().values)
-    (148, 0, 10)
+    (121, 0, 10)
 
     References
     ----------

@@ -8,7 +8,7 @@ to a sampler are looked at, in the order of a heap.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -74,6 +75,36 @@ class Design(ABC):
     def span(self, feature: Feature, values: Floats, tail: float) -> Span:
         """Total of a feature over all rows, missed on either side with chance `tail` at most."""
 
+    def crossing(
+        self, values: Floats, owed: float, tail: float
+    ) -> tuple[float | None, float | None]:
+        """Items between which the count of rows up to them reaches what is owed.
+
+        The count up to the true item has limits like any other; they change at sampled items only,
+        and grow with them. None where even the whole sample does not tell.
+        """
+        items = np.sort(values)
+
+        def up_to(item: float) -> Span:
+            return self.span(Between(-math.inf, item), values, tail)
+
+        below = _first(items, lambda item: up_to(item).high >= owed)
+        above = _first(items, lambda item: up_to(item).low >= owed)
+        # Rows below the whole sample: a count of none may still hide the item.
+        return None if up_to(-math.inf).high >= owed else below, above
+
+
+def _first(items: Floats, reached: Callable[[float], bool]) -> float | None:
+    """First of ascending items that has reached something, which all later ones have too."""
+    bottom, top = 0, len(items)
+    while bottom < top:
+        middle = (bottom + top) // 2
+        if reached(float(items[middle])):
+            top = middle
+        else:
+            bottom = middle + 1
+    return float(items[bottom]) if bottom < len(items) else None
+
 
 def shuffled(h: Floats, seed: int) -> Floats:
     """The same numbers in an order that is random given which they are."""
@@ -134,7 +165,8 @@ class Simple(Design):
         k = h.shape[1]
         if k < 2:
             return np.zeros((len(h), len(h))) if self.exhaustive else _undefined(h)
-        return self.n**2 * (1.0 - k / self.n) / k * scatter(h)
+        spread: Floats = self.n**2 * (1.0 - k / self.n) / k * scatter(h)
+        return spread
 
     def span(self, feature: Feature, values: Floats, tail: float) -> Span:
         """Exact law of counts, betting for sums."""
@@ -238,7 +270,8 @@ class Unsized(Design):
         if k < 3:
             return _undefined(h)
         mean = h.mean(axis=1)
-        return self.n.value**2 * (scatter(h) / k + np.outer(mean, mean) / (k - 2))
+        spread: Floats = self.n.value**2 * (scatter(h) / k + np.outer(mean, mean) / (k - 2))
+        return spread
 
     def span(self, feature: Feature, values: Floats, tail: float) -> Span:
         """Limits of the share times those of the number; `tail` is for the share alone."""
@@ -300,21 +333,45 @@ class Stratified(Design):
 
     def span(self, feature: Feature, values: Floats, tail: float) -> Span:
         """Hoeffding's and Serfling's bound over strata, each with its own range."""
-        h = feature.of(values)
-        taken = self.taken
+        known = np.bincount(self.stratum, feature.of(values), minlength=len(self.sizes))
         least, most = feature.least(self.lows, self.highs), feature.most(self.lows, self.highs)
-        known = np.bincount(self.stratum, h, minlength=len(self.sizes))
+        value, low, high = self._spans(known[None], least[None], most[None], tail)
+        return Span(float(value[0]), float(low[0]), float(high[0]))
+
+    def _spans(
+        self, known: Floats, least: Floats, most: Floats, tail: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """Totals and limits from sums over sampled rows and the range of each stratum, by row."""
+        taken = self.taken
         unseen = taken == 0
         guess = np.where(unseen, 0.5 * (least + most), known / np.maximum(1, taken))
-        value = float((self.sizes * guess).sum())
+        value = (self.sizes * guess).sum(axis=1)
         left = np.where(taken < self.sizes, 1.0 - (taken - 1.0) / np.maximum(1, self.sizes), 0.0)
         squares = self.sizes**2 * (most - least) ** 2 * left / np.maximum(1, taken)
-        width = math.sqrt(-0.5 * math.log(tail) * float(squares[~unseen].sum()))
-        blind = 0.5 * float((self.sizes * (most - least))[unseen].sum())
+        width = np.sqrt(-0.5 * math.log(tail) * squares[:, ~unseen].sum(axis=1))
+        width += 0.5 * (self.sizes * (most - least))[:, unseen].sum(axis=1)
         rest = self.sizes - taken
-        low = max(value - width - blind, float((known + rest * least).sum()))
-        high = min(value + width + blind, float((known + rest * most).sum()))
-        return Span(value, low, high)
+        low = np.maximum(value - width, (known + rest * least).sum(axis=1))
+        high = np.minimum(value + width, (known + rest * most).sum(axis=1))
+        return value, low, high
+
+    def crossing(
+        self, values: Floats, owed: float, tail: float
+    ) -> tuple[float | None, float | None]:
+        """As for any design, but limits change at the ends of strata too, and may fall there."""
+        points = np.unique(np.concatenate([values, self.lows, self.highs]))
+        order = np.argsort(values, kind="stable")
+        # Rows sampled of each stratum among the first so many of the sorted sample.
+        among = np.zeros((len(values) + 1, len(self.sizes)))
+        among[np.arange(1, len(values) + 1), self.stratum[order]] = 1.0
+        known = among.cumsum(axis=0)[np.searchsorted(values[order], points, side="right")]
+        least = (self.highs <= points[:, None]).astype(np.float64)
+        most = (self.lows <= points[:, None]).astype(np.float64)
+        _, low, high = self._spans(known, least, most, tail)
+        reached, short = high >= owed, low < owed
+        below = float(points[int(reached.argmax())]) if reached.any() else None
+        after = len(points) - int(short[::-1].argmax()) if short.any() else 0
+        return below, float(points[after]) if after < len(points) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +414,8 @@ class Clusters(Design):
 
     def covariance(self, h: Floats) -> Floats:
         """That of a simple sample of the totals of classes; unknown from one class."""
-        totals = np.stack([np.bincount(self.cluster, row, minlength=self.taken) for row in h])
+        rows = [np.bincount(self.cluster, row, minlength=self.taken) for row in h]
+        totals: Floats = np.stack(rows).astype(np.float64)
         return Simple(self.classes, self.taken).covariance(totals)
 
     def span(self, feature: Feature, values: Floats, tail: float) -> Span:
@@ -366,7 +424,13 @@ class Clusters(Design):
         known = float(h.sum())
         longest = max(1, -(-self.n // self.classes))
         totals = np.bincount(self.cluster, h, minlength=self.taken) / longest
-        low, high = mean_limits(shuffled(totals, self.seed), float(self.classes), tail)
+        if isinstance(feature, Between):
+            # The plain bound grows with the count, as limits of quantiles must.
+            left = 1.0 - (self.taken - 1.0) / self.classes
+            width = math.sqrt(-math.log(tail) * left / (2.0 * self.taken))
+            low, high = float(totals.mean()) - width, float(totals.mean()) + width
+        else:
+            low, high = mean_limits(shuffled(totals, self.seed), float(self.classes), tail)
         value = self.n * float(h.mean()) if len(h) else 0.5 * self.n
         scale = float(self.classes * longest)
         floor, ceiling = known, known + self.n - len(h)

@@ -6,7 +6,7 @@ left out cannot change. Rows with a period that divides m are seen at one phase 
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 

@@ -219,18 +219,6 @@ def population_limits(v: float, k: int, tail: float) -> tuple[float, float]:
     >>> low < 1000 < high
     True
     """
-    return _solved(v, k, tail), _solved(v, k, 1.0 - tail)
-
-
-def _solved(v: float, k: int, level: float) -> float:
-    """Number n at which the k-th smallest of n is below v with chance `level`."""
-    bottom, top = float(k), 2.0 * k / v + 100.0 / v
-    while float(special.betainc(k, top - k + 1.0, v)) < level:
-        top *= 2.0
-    for _ in range(80):
-        middle = 0.5 * (bottom + top)
-        if float(special.betainc(k, middle - k + 1.0, v)) < level:
-            bottom = middle
-        else:
-            top = middle
-    return bottom if level < 0.5 else top
+    # The k-th smallest of n is a Beta(k, n - k + 1): both ends are found from its second parameter.
+    low, high = special.btdtrib(k, [tail, 1.0 - tail], v) + k - 1.0
+    return float(low), float(high)

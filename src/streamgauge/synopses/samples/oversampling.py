@@ -64,9 +64,7 @@ def closed_form_extra(n: int, k: int, power: float = 1.0) -> float:
     """
     few = (power - 1.0) * math.log(n) + (k + 1) * math.log(k) - (k - 1) * math.log(2.0)
     spread = power * math.log(n)
-    return min(
-        few / math.log(n / k), spread + math.sqrt(2.0 * spread * k + spread * spread)
-    )
+    return min(few / math.log(n / k), spread + math.sqrt(2.0 * spread * k + spread * spread))
 
 
 def without_repeats(drawn: Drawn, size: int, seed: int) -> Drawn:

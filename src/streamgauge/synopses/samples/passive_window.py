@@ -7,7 +7,7 @@ sampled at the same phases for ever.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class PassiveWindow(RowsWindow):
     >>> sample = PassiveWindow(k=3, n=10, seed=1)
     >>> sample.update(range(100))
     >>> np.sort(sample.sample().rows)
-    array([92, 93, 97])
+    array([93, 98, 99])
 
     References
     ----------

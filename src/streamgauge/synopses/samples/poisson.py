@@ -6,7 +6,7 @@ rows of large weight are never missed and no estimate rests on a wildly scaled s
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 

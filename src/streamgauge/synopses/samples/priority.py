@@ -8,7 +8,7 @@ highest priority also tells how many rows the window holds.
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Priority(Sampled, Expiring):
     >>> sample = Priority(k=50, window=1000, seed=1)
     >>> sample.update(range(5000), times=range(5000))
     >>> print(sample.query(Count()))
-    906.473 in [664.3, 1272.69] at 95%, priority
+    1209.17 in [884, 1648] at 95%, priority
 
     References
     ----------
@@ -126,7 +126,8 @@ class Priority(Sampled, Expiring):
             return Drawn(values, Simple(size, size, self.seed))
         gap = 1.0 - float(self.priorities[order[-1]])
         low, high = population_limits(gap, self.k, self.delta / 4.0)
-        low, high = max(float(self.k), math.ceil(low - 1e-6)), math.floor(high + 1e-6)
+        low = max(float(self.k), math.ceil(low - 1e-6))
+        high = max(low, math.floor(high + 1e-6))
         guess = min(max(max(1, self.k - 1) / gap, low), high)
         return Drawn(values, Unsized(Span(guess, low, high), size, self.seed))
 

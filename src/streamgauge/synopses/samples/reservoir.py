@@ -7,7 +7,7 @@ The gaps between rows that enter are drawn whole, so that most rows cost nothing
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -152,7 +152,7 @@ class Reservoir(Sampled, Coarsening):
 
     def validate(self) -> None:
         """The sample is full, or holds all rows."""
-        seen, held, _ = self.clock
+        seen, held, _ = self.clock.tolist()
         assert held == min(seen, self.k), f"{held} rows held of {seen}"
         inside = self.sample().values
         assert not held or self.extremes[0] <= inside.min() <= inside.max() <= self.extremes[1]
@@ -162,7 +162,7 @@ class Reservoir(Sampled, Coarsening):
 
 @compiled
 def take_rows(values, places, clock, dice, column, words):  # type: ignore[no-untyped-def]
-    """Offer a column to a reservoir whose clock tells rows seen, rows held and the next to enter."""
+    """Offer a column to a reservoir; its clock tells rows seen, rows held and the next to enter."""
     k = len(values)
     seen, held, following = clock[0], clock[1], clock[2]
     last = seen + len(column)

@@ -32,7 +32,16 @@ from streamgauge.synopses.samples.designs import Drawn, Replaced, Simple, Span, 
 from streamgauge.synopses.samples.dice import dice
 from streamgauge.synopses.samples.features import Between, Feature, Scaled
 from streamgauge.synopses.samples.species import distinct_span
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Synopsis, Values
+from streamgauge.synopses.synopsis import (
+    Arrays,
+    Floats,
+    Ints,
+    Merging,
+    Need,
+    Synopsis,
+    Values,
+    Weights,
+)
 
 COUNTED: tuple[type[Question], ...] = (Sum, Mean, Quantile, Rank, RangeCount, Frequency)
 BYTES_PER_ROW = 16
@@ -47,8 +56,8 @@ class Sampled(Synopsis):
 
     answers = (Count, *COUNTED, Distinct)
     takes = "numbers"
-    weights = "none"
-    merging = "sampling"
+    weights: ClassVar[Weights] = "none"
+    merging: ClassVar[Merging] = "sampling"
     law: ClassVar[str] = "rank"
     certain: ClassVar[bool] = False
 
@@ -133,7 +142,8 @@ class Sampled(Synopsis):
             scale = Span(1.0, 1.0, 1.0) if isinstance(question, Sum) else mass
             if isinstance(drawn.design, Unsized) and isinstance(question, Mean):
                 span, scale = self._total(_of_one(drawn)), Span(1.0, 1.0, 1.0)
-            return self._bar(*(end / scale.value for end in span), chance)
+            value, low, high = (end / scale.value for end in span)
+            return self._bar(value, low, high, chance)
         span = drawn.design.span(_counted(question), drawn.values, self._tail(drawn))
         return self._bar(*span, chance)
 
@@ -162,10 +172,7 @@ class Sampled(Synopsis):
         return Span(value, min(bottom, value), max(value, max(lows) + (high - low) * span.high))
 
     def _quantile(self, drawn: Drawn, phi: float) -> Span:
-        """The items at which the count of rows up to them surely falls short of or reaches phi.
-
-        Whatever the distribution, the count up to the true quantile has limits like any other.
-        """
+        """The sampled item at rank phi, between those that surely fall short of and reach it."""
         if isinstance(drawn.design, Unsized):
             drawn = _of_one(drawn)
         design, tail = drawn.design, self._tail(drawn)
@@ -180,16 +187,8 @@ class Sampled(Synopsis):
         reached = np.cumsum(design.stands_for(len(items))[order])
         place = int(np.searchsorted(reached, phi * reached[-1] * (1.0 - 1e-9)))
         value = float(items[min(place, len(items) - 1)])
-
-        def up_to(item: float) -> Span:
-            return design.span(Between(-math.inf, item), drawn.values, tail)
-
-        below = _first(items, lambda item: up_to(item).high >= owed)
-        above = _first(items, lambda item: up_to(item).low >= owed)
-        # Rows below the whole sample: a count of none may still hide the quantile.
-        hidden = up_to(-math.inf).high >= owed
-        low = least if hidden or below is None else below
-        high = most if above is None else above
+        below, above = design.crossing(drawn.values, owed, tail)
+        low, high = least if below is None else below, most if above is None else above
         return Span(min(max(value, low), high), low, high)
 
     # Sizes.
@@ -222,19 +221,6 @@ class Sampled(Synopsis):
                 f"widen the contract to {feasible / share:.3g} times its width, or give memory",
             )
         return size, delta
-
-
-def _first(items: Floats, reached: Any) -> float | None:
-    """First of ascending items that has reached something, which all later ones have too."""
-    bottom, top = 0, len(items)
-    while bottom < top:
-        middle = (bottom + top) // 2
-        # Equal items share one answer.
-        if reached(float(items[middle])):
-            top = middle
-        else:
-            bottom = middle + 1
-    return float(items[bottom]) if bottom < len(items) else None
 
 
 def _of_one(drawn: Drawn) -> Drawn:

@@ -7,7 +7,7 @@ and a stream that ends early leaves a smaller, still uniform, sample.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -112,7 +112,7 @@ class Sequential(Sampled):
 
     def validate(self) -> None:
         """All are taken once the stated rows have come."""
-        seen, held, _ = self.clock
+        seen, held, _ = self.clock.tolist()
         assert held <= min(seen, self.k)
         assert seen < self.n or held == self.k
 

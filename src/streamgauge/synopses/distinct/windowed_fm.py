@@ -1,0 +1,160 @@
+"""Windowed FM: distinct items of a sliding window, or of any shorter one.
+
+PCSA with a time in place of each bit: that of the last item which set it. A bit is set for a window
+when its time lies in it. Parts merge by the later time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from streamgauge.contracts.estimate import Estimate
+from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.kernel.jit import compiled
+from streamgauge.synopses.distinct.bitmaps import LEVELS, lowest_unset, place_of
+from streamgauge.synopses.distinct.register_law import register_law, widest_bar
+from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
+from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
+from streamgauge.synopses.distinct.window import (
+    LONG_AGO,
+    check_times,
+    check_within,
+    in_window,
+    window_of,
+)
+from streamgauge.synopses.questions import Distinct
+from streamgauge.synopses.synopsis import (
+    Arrays,
+    Expiring,
+    Floats,
+    Ints,
+    Need,
+    Synopsis,
+    Trial,
+    Values,
+)
+
+
+class WindowedFm(Synopsis, Expiring):
+    """Distinct items of the last `window` of time, within about `0.78 / sqrt(k)`.
+
+    Parameters
+    ----------
+    k
+        Bitmaps of times, a power of two; 352 bytes each.
+    window
+        Longest window asked about, in the unit of the times.
+    delta
+        Chance that a bar fails.
+    seed
+        Chooses the hash; parts to be merged need the same.
+
+    Examples
+    --------
+    >>> counter = WindowedFm(k=256, window=10, seed=7)
+    >>> counter.update(["a", "b", "a"], times=[1, 2, 9])
+    >>> counter.advance(14)
+    >>> print(counter.query(Distinct()))
+    1 in [1, 1] at 95%, windowed_fm
+
+    References
+    ----------
+    DGIM02, FM85: docs/references.md
+    """
+
+    name = "windowed_fm"
+    answers = (Distinct,)
+    takes = "keys"
+
+    def __init__(self, k: int, window: int, delta: float = 0.05, *, seed: int = 0) -> None:
+        check_power("windowed_fm", k)
+        check_share("windowed_fm", delta)
+        check_within("windowed_fm", window)
+        super().__init__(seed=seed)
+        self.k = k
+        self.window = window
+        self.delta = delta
+        self.now = LONG_AGO
+        self.latest: Ints = np.full((k, LEVELS), LONG_AGO, np.int64)
+
+    @property
+    def parameters(self) -> Values:
+        """Size, window and chance of error."""
+        return {"k": self.k, "window": self.window, "delta": self.delta}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Half-width of the widest bar, as a share of the count."""
+        reach = widest_bar("pcsa", self.k, self.delta)
+        return Guarantee("relative", reach, self.delta, RANDOM_HASHES, "DGIM02 sec 7")
+
+    @classmethod
+    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
+        """The fewest bitmaps whose widest bar is within the contract."""
+        window = window_of(need, cls.name)
+        sizes = [1 << lg for lg in range(4, 16)]
+        return smallest(need, cls.name, sizes, lambda k, delta: cls(k, window, delta, seed=seed))
+
+    @classmethod
+    def specimen(cls, seed: int) -> Self:
+        """Sixty-four bitmaps and a window of a thousand."""
+        return cls(64, 1000, seed=seed)
+
+    @classmethod
+    def tight(cls, seed: int) -> Trial:
+        """Twice as many items as the window holds, no item twice."""
+        items = np.arange(2000, dtype=np.int64) + 4096 * seed
+        return Trial(items, Distinct(), times=np.arange(2000), now=1999)
+
+    def advance(self, now: int) -> None:
+        """Move the clock."""
+        self.now = max(self.now, now)
+
+    def weights_at(self, times: Ints, now: int) -> Floats:
+        """One for rows younger than the window."""
+        return in_window(times, now, self.window)
+
+    def distinct_in(self, window: int) -> Estimate:
+        """Distinct items of the last `window`, no longer than the one kept."""
+        check_within(self.name, window, self.window)
+        table = self.latest > self.now - window
+        occupied = np.array([table.any(axis=1).sum()])
+        total = lowest_unset(table).sum(keepdims=True).astype(np.float64)
+        found = register_law("pcsa", self.k, self.delta).bars(occupied, total)
+        value, low, high = (float(column[0]) for column in found)
+        return self._bar(value, low, high, self.delta)
+
+    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
+        instants = check_times(self.name, times)
+        _stamp_levels(self.latest, column, instants, self.k.bit_length() - 1)
+        self.advance(int(instants.max()))
+
+    def _merge(self, other: Self) -> None:
+        np.maximum(self.latest, other.latest, out=self.latest)
+        self.advance(other.now)
+
+    def _answer(self, question: Any) -> Any:
+        return self.distinct_in(self.window)
+
+    def _save(self) -> tuple[Values, Arrays]:
+        return {"now": self.now}, {"latest": self.latest}
+
+    def _load(self, values: Values, arrays: Arrays) -> None:
+        self.now = values["now"]
+        self.latest = arrays["latest"]
+
+    def validate(self) -> None:
+        """No time is in the future."""
+        assert self.latest.max() <= self.now
+
+
+@compiled
+def _stamp_levels(latest, column, times, lg):  # type: ignore[no-untyped-def]
+    last = latest.shape[1] - 1
+    for i in range(len(column)):
+        bitmap, level = place_of(column[i], lg)
+        level = min(level, last)
+        if latest[bitmap, level] < times[i]:
+            latest[bitmap, level] = times[i]

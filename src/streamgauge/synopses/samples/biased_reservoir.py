@@ -1,0 +1,205 @@
+"""Biased reservoir: a sample of fixed size that favours recent rows.
+
+The first `k` rows fill it; each later row enters with the same chance `p` and takes the place of a
+random one, so that the chance to be held falls geometrically with age. Asked about rows weighted
+by that chance, the sample answers as it stands; asked about all rows, each must be scaled up.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import numpy as np
+
+from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
+from streamgauge.kernel.jit import compiled
+from streamgauge.synopses.questions import Count, Quantile
+from streamgauge.synopses.samples.designs import Drawn
+from streamgauge.synopses.samples.dice import geometric_gap, roll_below, stir
+from streamgauge.synopses.samples.rows_window import ages
+from streamgauge.synopses.samples.sampled import COUNTED, Sampled
+from streamgauge.synopses.samples.unequal import Proportional, Unequal, share_of_weight
+from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Trial, Values
+
+
+class BiasedReservoir(Sampled, Expiring):
+    """`k` rows, of which those of age a are held with chance `p (1 - p/k)^a`.
+
+    Answers are about rows weighted by that chance: a decay by age in rows.
+
+    Parameters
+    ----------
+    k
+        Rows kept.
+    p
+        Chance of a row to enter, in (0, 1]; the memory reaches back about k / p rows.
+    delta
+        Chance that a bar fails.
+    seed
+        Chooses the rows.
+
+    Examples
+    --------
+    >>> sample = BiasedReservoir(k=100, p=0.5, seed=1)
+    >>> sample.update(range(10_000))
+    >>> round(float(sample.inclusion(np.array([9999]))[0]), 3)
+    0.5
+    >>> round(float(sample.inclusion(np.array([9799]))[0]), 3)
+    0.183
+
+    References
+    ----------
+    A06: docs/reference/synopses/samples.md
+    """
+
+    name = "biased_reservoir"
+    answers = (Count, *COUNTED)
+    merging = "none"
+    law = "additive"
+
+    def __init__(self, k: int, p: float, delta: float = 0.05, *, seed: int = 0) -> None:
+        if k < 1 or not 0.0 < p <= 1.0:
+            raise BindError(
+                "a biased reservoir has room for a row, and rows enter with a chance above 0",
+                f"got k={k}, p={p}",
+                "write BiasedReservoir(k=1000, p=0.5)",
+            )
+        super().__init__(delta=delta, seed=seed)
+        self.k = k
+        self.p = p
+        self.values = np.zeros(k)
+        self.places = np.zeros(k, np.int64)
+        # Rows seen, number (from 0) of the row that enters next once it is full.
+        self.clock = np.array([0, k], np.int64)
+
+    @property
+    def parameters(self) -> Values:
+        """Size, chance to enter and chance of failure."""
+        return {"k": self.k, "p": self.p, "delta": self.delta}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Decayed counts within `epsilon` of the decayed number of rows."""
+        epsilon = share_of_weight(self.k, self.delta)
+        return Guarantee(self.law, epsilon, self.delta, ("seed independent of the data",), "A06")
+
+    @classmethod
+    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
+        """Refused: a need states windows, not decays."""
+        raise ContractUnsatisfiable(
+            "biased_reservoir forgets by age in rows",
+            f"asked for {need.contract}, window {need.window}",
+            "use priority for windows of time, or give k= and p= yourself",
+        )
+
+    @classmethod
+    def specimen(cls, seed: int) -> Self:
+        """A hundred rows, reaching back about two hundred."""
+        return cls(100, 0.5, seed=seed)
+
+    @classmethod
+    def tight(cls, seed: int) -> Trial:
+        """The median age."""
+        rows = np.arange(1500, dtype=np.int64)
+        return Trial(rows, Quantile(0.5), times=rows, now=1499)
+
+    def advance(self, now: int) -> None:
+        """Nothing: rows age when others come."""
+
+    def weights_at(self, times: Ints, now: int) -> Floats:
+        """The chance of each of all rows up to now to be held."""
+        age = ages(times, now)
+        alive = age < np.iinfo(np.int64).max
+        there = int(alive.sum())
+        chances = np.zeros(len(times))
+        chances[alive] = self._chances(there - 1 - age[alive], there)
+        return chances
+
+    def _chances(self, rows: Ints, seen: int) -> Floats:
+        if seen <= self.k:
+            return np.ones(len(rows))
+        # Powers by their logarithm: rows may be millions old.
+        stays = math.log1p(-self.p / self.k) if self.p < self.k else -math.inf
+        later = seen - 1 - np.maximum(rows, self.k - 1)
+        with np.errstate(invalid="ignore"):
+            survived = np.where(later == 0, 1.0, np.exp(later * stays))
+        chances: Floats = np.where(rows < self.k, 1.0, self.p) * survived
+        return chances
+
+    def inclusion(self, rows: Ints) -> Floats:
+        """Chance of each row, by number from 0, to be held now."""
+        return self._chances(np.asarray(rows, np.int64), int(self.clock[0]))
+
+    def joint(self, first: Ints, second: Ints) -> Floats:
+        """Chance of each pair of different rows to be held now."""
+        older = np.minimum(first, second)
+        newer = np.maximum(first, second)
+        seen, k, p = int(self.clock[0]), self.k, self.p
+        if seen <= k:
+            return np.ones(older.shape)
+        one, two = math.log1p(-p / k), math.log1p(-2.0 * p / k) if 2.0 * p < k else -math.inf
+        start = np.maximum(older, k - 1)
+        between = np.maximum(newer - 1 - start, 0)
+        after = seen - 1 - np.maximum(newer, k - 1)
+        with np.errstate(invalid="ignore"):
+            both_stay = np.where(after == 0, 1.0, np.exp(after * two))
+        older_enters = np.where(older < k, 1.0, p)
+        newer_enters = np.where(newer < k, 1.0, p * (k - 1.0) / k)
+        chances: Floats = older_enters * np.exp(between * one) * newer_enters * both_stay
+        return chances
+
+    def sample(self) -> Drawn:
+        """The rows held, for questions about rows weighted by their chance to be held."""
+        seen = int(self.clock[0])
+        held = min(seen, self.k)
+        # Until it overflows every row is held surely: a threshold of nothing.
+        threshold = 1.0 if seen > self.k else 0.0
+        design = Proportional(np.ones(held), threshold, float(held))
+        return Drawn(self.values[:held].copy(), design, self.places[:held].copy())
+
+    def expanded(self) -> Drawn:
+        """The rows held, each scaled by its chance, for questions about all rows alike."""
+        seen = int(self.clock[0])
+        places = self.places[: min(seen, self.k)].copy()
+        chances = self.inclusion(places)
+
+        def joint(first: Ints, second: Ints) -> Floats:
+            return self.joint(places[first], places[second])
+
+        design = Unequal(chances, seen, joint, fixed=True)
+        return Drawn(self.values[: len(places)].copy(), design, places)
+
+    def _take(self, column: Floats, weights: Floats | None, times: Ints | None) -> None:
+        words = column.view(np.uint64)
+        _take_biased(self.values, self.places, self.clock, self.dice, self.p, column, words)
+
+    def _save(self) -> tuple[Values, Arrays]:
+        own = {"values": self.values, "places": self.places, "clock": self.clock}
+        return {}, own | self._save_shared()
+
+    def validate(self) -> None:
+        """No row is held twice, and none before it came."""
+        held = self.places[: min(int(self.clock[0]), self.k)]
+        assert len(np.unique(held)) == len(held)
+        assert not len(held) or held.max() < self.clock[0]
+        assert self.clock[1] >= self.clock[0]
+
+
+@compiled
+def _take_biased(values, places, clock, dice, p, column, words):  # type: ignore[no-untyped-def]
+    k = len(values)
+    seen, following = clock[0], clock[1]
+    last = seen + len(column)
+    for row in range(seen, min(last, k)):
+        values[row], places[row] = column[row - seen], row
+        stir(dice, words[row - seen])
+        if row == k - 1:
+            following = k + geometric_gap(dice, p)
+    while following < last:
+        slot = roll_below(dice, k)
+        values[slot], places[slot] = column[following - seen], following
+        stir(dice, words[following - seen])
+        following += 1 + geometric_gap(dice, p)
+    clock[0], clock[1] = last, following
