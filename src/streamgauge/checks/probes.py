@@ -45,4 +45,9 @@ PROBES: dict[type[Question], Callable[[Array, Rng], Question]] = {
 
 def probes(kind: type[Synopsis], items: Array, rng: Rng) -> list[Question]:
     """One question of each kind that a synopsis answers about one stream."""
-    return [PROBES[answer](items, rng) for answer in kind.answers if answer in PROBES]
+    asked = [PROBES[answer](items, rng) for answer in kind.answers if answer in PROBES]
+    if q.Moment in kind.answers:
+        # A sketch for another power than 2 says so by its parameter p; l0 counts items.
+        power = kind.specimen(0).parameters.get("p", 2.0)
+        asked.append(q.Moment(0.0 if q.Distinct in kind.answers and power < 1.0 else float(power)))
+    return asked

@@ -187,6 +187,13 @@ def family(seed: int, rows: int, independence: int) -> Hashes:
     >>> family(1, 3, 4).shape
     (3, 4)
     """
-    numbers = np.arange(rows * independence, dtype=np.uint64)
-    words = np.array([int(mix64(mix64(np.uint64(seed)) + n)) for n in numbers], np.uint64)
+    words = np.empty(rows * independence, np.uint64)
+    _fill_words(np.uint64(seed), words)
     return (words % PRIME).reshape(rows, independence)
+
+
+@compiled
+def _fill_words(seed, words):  # type: ignore[no-untyped-def]
+    start = mix64(seed)
+    for i in range(len(words)):
+        words[i] = mix64(start + np.uint64(i))

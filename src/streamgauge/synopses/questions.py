@@ -255,7 +255,7 @@ class TopK(Question):
 def totals_of(items: Array, weights: Floats) -> tuple[Array, Floats]:
     """Distinct items and the total weight of each."""
     distinct, inverse = np.unique(items, return_inverse=True)
-    totals: Floats = np.bincount(inverse, weights=weights, minlength=len(distinct))
+    totals = np.bincount(inverse, weights=weights, minlength=len(distinct)).astype(np.float64)
     return distinct, totals
 
 

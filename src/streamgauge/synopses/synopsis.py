@@ -19,7 +19,7 @@ from streamgauge.contracts.contract import Contract
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, IncompatibleSynopsis
-from streamgauge.kernel.keys import Column, items, keys, numbers
+from streamgauge.kernel.keys import Column, Items, items, keys, numbers
 from streamgauge.kernel.wire import Packed, pack, unpack
 from streamgauge.synopses.questions import Question
 
@@ -187,19 +187,22 @@ class Synopsis(ABC):
     ) -> None:
         """Fold a column of items; nulls and NaN are left out and counted in `skipped`."""
         given = items(column)
-        self.skipped += given.skipped
         weight = self._checked_weights(weights, len(given) + given.skipped, given)
-        instants = None if times is None else np.asarray(times, np.int64)
+        instants = None if times is None else given.align(np.asarray(times, np.int64))
+        # The column is made ready before anything is counted: a refused one leaves no trace.
+        ready = self._ready(given)
+        self.skipped += given.skipped
         if not len(given):
             return
         self.rows += len(given)
         self.mass += float(len(given)) if weight is None else float(weight.sum())
+        self._add(ready, weight, instants)
+
+    def _ready(self, given: Items) -> Any:
+        """The column as `takes` says."""
         if self.takes == "numbers":
-            self._add(numbers(given), weight, given.align(instants))
-        elif self.takes == "keys":
-            self._add(keys(given, seed=self.seed), weight, given.align(instants))
-        else:
-            self._add(given, weight, given.align(instants))
+            return numbers(given)
+        return keys(given, seed=self.seed) if self.takes == "keys" else given
 
     def merge(self, other: Self) -> None:
         """Fold another synopsis of the same kind, size and seed."""

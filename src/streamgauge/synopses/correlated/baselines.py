@@ -122,30 +122,39 @@ def _answers(x, y, steps, window, near, factor, offset, how, buckets):  # type: 
 
 @compiled
 def _from_buckets(scope, added, cut, how, buckets):  # type: ignore[no-untyped-def]
-    edges = np.empty(buckets + 1)
     low, high = scope.min(), scope.max()
-    if how == _WIDTH:
-        for j in range(buckets + 1):
-            edges[j] = low + (high - low) * j / buckets
-    else:
-        ordered = np.sort(scope)
-        for j in range(buckets + 1):
-            edges[j] = ordered[min(j * len(scope) // buckets, len(scope) - 1)]
-    below, straddling = 0.0, 0.0
     if cut >= high:
         return added.sum()
     if cut < low:
         return 0.0
-    j = 0
-    while j < buckets - 1 and edges[j + 1] <= cut:
-        j += 1
+    if how == _DEPTH:
+        return _from_depths(scope, added, cut, buckets)
+    width = (high - low) / buckets
+    left = low + width * int((cut - low) / width)
+    below, straddling = 0.0, 0.0
     for i in range(len(scope)):
-        if scope[i] < edges[j]:
+        if scope[i] < left:
             below += added[i]
-        elif scope[i] < edges[j + 1]:
+        elif scope[i] < left + width:
             straddling += added[i]
-    width = edges[j + 1] - edges[j]
-    return below + (straddling * (cut - edges[j]) / width if width > 0.0 else straddling)
+    return below + straddling * (cut - left) / width
+
+
+@compiled
+def _from_depths(scope, added, cut, buckets):  # type: ignore[no-untyped-def]
+    order = np.argsort(scope)
+    n = len(scope)
+    below, j = 0.0, 0
+    while j < buckets - 1 and scope[order[(j + 1) * n // buckets]] <= cut:
+        j += 1
+    first, last = j * n // buckets, (j + 1) * n // buckets
+    for i in range(first):
+        below += added[order[i]]
+    straddling = 0.0
+    for i in range(first, last):
+        straddling += added[order[i]]
+    left, right = scope[order[first]], scope[order[min(last, n - 1)]]
+    return below + (straddling * (cut - left) / (right - left) if right > left else straddling)
 
 
 @compiled

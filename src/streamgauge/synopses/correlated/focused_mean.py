@@ -40,8 +40,6 @@ from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Val
 
 TRIGGERS = ("cover", "lazy", "always")
 LAZY, ALWAYS = 1, 2
-ROOMY = 2.0
-"""Fine buckets are laid so many times wider than they must be, not to be moved again at once."""
 
 _TRIGGER, _WHOLESALE, _QUANTILE = 0, 1, 2
 N, MEAN, SQUARES, LEAST, MOST = 0, 1, 2, 3, 4
@@ -365,7 +363,7 @@ def due(edges, k, stats, how, where):  # type: ignore[no-untyped-def]
         return not low <= max(cut - band, edges[0]) or not min(cut + band, edges[k]) <= high
     half = abs(factor) * spread * math.sqrt(max(stats[SQUARES], 0.0)) / stats[N] + band
     ends_inside = low <= max(cut - half, edges[0]) and min(cut + half, edges[k]) <= high
-    return not ends_inside or high - low > 4.0 * ROOMY * half
+    return not ends_inside or high - low > 8.0 * half
 
 
 @compiled
@@ -376,8 +374,7 @@ def refocus(edges, table, k, stats, buckets, how, where, scratch):  # type: igno
         return k
     cut = factor * stats[MEAN] + offset
     error = abs(factor) * math.sqrt(max(stats[SQUARES], 0.0)) / stats[N]
-    roomy = 1.0 if how[_TRIGGER] == ALWAYS else ROOMY
-    half = roomy * spread * error + band
+    half = spread * error + band
     low, high = max(cut - half, edges[0]), min(cut + half, edges[k])
     if not low < high:
         return k

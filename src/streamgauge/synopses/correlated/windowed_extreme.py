@@ -42,7 +42,7 @@ from streamgauge.synopses.correlated.windowed_mean import counted
 from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Trial, Values
 
 _BUCKETS, _COUNTED, _HEAD, _TAIL, _SINCE, _MIXED = 0, 1, 2, 3, 4, 5
-_WHOLESALE, _QUANTILE = 0, 1
+_WHOLESALE, _QUANTILE, _RECOUNT = 0, 1, 2
 
 
 class WindowedExtreme(CorrelatedAggregate, Expiring):
@@ -64,6 +64,9 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
         piecemeal or wholesale.
     partition
         uniform or quantile.
+    recount
+        Whether the window's rows are counted anew when edges move, which makes all totals exact
+        and an answer wrong by one bucket at most; else totals are interpolated.
     seed
         Unused; there is no chance in it.
 
@@ -92,6 +95,7 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
         intervals: int = 20,
         reallocation: str = "piecemeal",
         partition: str = "uniform",
+        recount: bool = True,
         *,
         seed: int = 0,
     ) -> None:
@@ -111,7 +115,9 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
         self.window, self.side, self.intervals = window, side, intervals
         self.factor, self.offset, self.buckets = float(factor), float(offset), buckets
         self.reallocation, self.partition = reallocation, partition
-        self._how = np.array([reallocation == "wholesale", partition == "quantile"], np.int64)
+        self.recount = bool(recount)
+        how = [reallocation == "wholesale", partition == "quantile", self.recount]
+        self._how = np.array(how, np.int64)
         self._where = np.array([self.factor, self.offset])
         self.ring = Ring()
         self.queue = np.zeros(64, np.int64)
@@ -133,6 +139,7 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
             "intervals": self.intervals,
             "reallocation": self.reallocation,
             "partition": self.partition,
+            "recount": self.recount,
         }
 
     @property
@@ -163,7 +170,8 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
         """A window of 150 rows, eight buckets; side and policies change with the seed."""
         side: Side = "max" if seed % 2 else "min"
         how = REALLOCATIONS[seed // 2 % 2], PARTITIONS[seed // 4 % 2]
-        return cls(150, side, 0.5 if seed % 2 else 3.0, 8, 0.0, 5, *how, seed=seed)
+        factor = 0.5 if side == "max" else 3.0
+        return cls(150, side, factor, 8, 0.0, 5, *how, recount=seed % 16 >= 8, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -284,41 +292,46 @@ def _step(  # type: ignore[no-untyped-def]
     length = max(1, -(-window // (len(lows) - 2)))
     gone = _expire(rows, when, ends, queue, edges, table, counts, buckets, limit)
     if n == 0 and gone:
-        _refocus(rows, queue, edges, table, marks, lows, stamps, counts, buckets, limit, length,
-                 how, where, scratch)  # fmt: skip
+        _refocus(rows, ends, queue, edges, table, marks, lows, stamps, counts, buckets, limit,
+                 length, how, where, scratch)  # fmt: skip
     for row in range(n):
         at = ends[END]
         now = when[at]
         _expire(rows, when, ends, queue, edges, table, counts, buckets, now - window)
         ends[END] = at + 1
-        x, flags = rows[0, at], int(rows[3, at])
-        if flags != 3:
-            counts[_MIXED] = 1
-        if flags & 1:
-            while counts[_TAIL] > counts[_HEAD] and rows[0, queue[counts[_TAIL] - 1]] >= x:
-                counts[_TAIL] -= 1
-            queue[counts[_TAIL]] = at
-            counts[_TAIL] += 1
-            slot = (now // length) % len(lows)
-            if stamps[slot] != now // length:
-                stamps[slot], lows[slot] = now // length, np.inf
-            lows[slot] = min(lows[slot], x)
-        if flags & 2:
-            counts[_COUNTED] += 1
-            if counts[_BUCKETS] > 0:
-                add(edges, table, counts[_BUCKETS], x, 1.0, rows[1, at], rows[2, at])
-        _refocus(rows, queue, edges, table, marks, lows, stamps, counts, buckets, now - window,
-                 length, how, where, scratch)  # fmt: skip
+        _take_in(rows, at, now // length, queue, edges, table, lows, stamps, counts)
         if counts[_BUCKETS] == 0 and counts[_COUNTED] > buckets:
             held, m = counted(rows, ends)
-            k = build(edges, table, held, m, held[0, :m].min(), held[0, :m].max())
-            counts[_BUCKETS] = k
+            counts[_BUCKETS] = build(edges, table, held, m, held[0, :m].min(), held[0, :m].max())
             marks[:] = np.nan
-            _refocus(rows, queue, edges, table, marks, lows, stamps, counts, buckets, now - window,
-                     length, how, where, scratch)  # fmt: skip
+        fresh = np.isnan(marks[0])
+        _refocus(rows, ends, queue, edges, table, marks, lows, stamps, counts, buckets,
+                 now - window, length, how, where, scratch)  # fmt: skip
+        if fresh and counts[_BUCKETS] > 0:
+            held, m = counted(rows, ends)
             exactly(edges, table, counts[_BUCKETS], held, m)
         if len(out):
             _tell(rows, ends, queue, edges, table, counts, where, out, row)
+
+
+@compiled
+def _take_in(rows, at, interval, queue, edges, table, lows, stamps, counts):  # type: ignore[no-untyped-def]
+    x, flags = rows[0, at], int(rows[3, at])
+    if flags != 3:
+        counts[_MIXED] = 1
+    if flags & 1:
+        while counts[_TAIL] > counts[_HEAD] and rows[0, queue[counts[_TAIL] - 1]] >= x:
+            counts[_TAIL] -= 1
+        queue[counts[_TAIL]] = at
+        counts[_TAIL] += 1
+        slot = interval % len(lows)
+        if stamps[slot] != interval:
+            stamps[slot], lows[slot] = interval, np.inf
+        lows[slot] = min(lows[slot], x)
+    if flags & 2:
+        counts[_COUNTED] += 1
+        if counts[_BUCKETS] > 0:
+            add(edges, table, counts[_BUCKETS], x, 1.0, rows[1, at], rows[2, at])
 
 
 @compiled
@@ -342,8 +355,8 @@ def _expire(rows, when, ends, queue, edges, table, counts, buckets, limit):  # t
 
 @compiled
 def _refocus(  # type: ignore[no-untyped-def]
-    rows, queue, edges, table, marks, lows, stamps, counts, buckets, limit, length, how, where,
-    scratch,
+    rows, ends, queue, edges, table, marks, lows, stamps, counts, buckets, limit, length, how,
+    where, scratch,
 ):  # fmt: skip
     """Lay the fine buckets from the extreme to where it may move, if either has changed."""
     k = counts[_BUCKETS]
@@ -351,12 +364,17 @@ def _refocus(  # type: ignore[no-untyped-def]
         return
     low = rows[0, queue[counts[_HEAD]]]
     worst = low
+    newest = stamps.max()
     for slot in range(len(lows)):
-        if stamps[slot] >= 0 and (stamps[slot] + 1) * length - 1 > limit:
+        # The newest interval has few rows yet, so its extreme says little.
+        alive = (stamps[slot] + 1) * length - 1 > limit and stamps[slot] >= 0
+        if alive and stamps[slot] != newest:
             worst = max(worst, lows[slot])
     far = where[0] * worst + where[1]
     counts[_SINCE] += 1
-    if low == marks[0] and far == marks[1]:
+    # Piecemeal: edges stay while they cover the range and are not four times too wide for it.
+    serves = far <= marks[1] and marks[1] - low <= 4.0 * (far - low) and not how[_WHOLESALE]
+    if (low == marks[0] and far == marks[1]) or serves:
         if how[_QUANTILE] and not how[_WHOLESALE] and counts[_SINCE] % buckets == 0:
             high = min(far, edges[k])
             counts[_BUCKETS] = even_out(edges, table, k, edges[0], high)
@@ -379,6 +397,9 @@ def _refocus(  # type: ignore[no-untyped-def]
         k = keep_between(edges, table, k, edges[0], high)
         k = balance(edges, table, k, buckets, edges[0], high, how[_QUANTILE] == 1)
     counts[_BUCKETS] = k
+    if how[_RECOUNT]:
+        held, m = counted(rows, ends)
+        exactly(edges, table, k, held, m)
 
 
 @compiled

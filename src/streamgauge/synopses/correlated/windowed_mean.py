@@ -38,10 +38,11 @@ from streamgauge.synopses.correlated.focused_mean import (
 )
 from streamgauge.synopses.correlated.questions import BesideMean
 from streamgauge.synopses.correlated.ring import END, FIRST, Ring
-from streamgauge.synopses.correlated.table import MEASURES, add, new_table
+from streamgauge.synopses.correlated.table import MEASURES, add, exactly, new_table
 from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Trial, Values
 
 _BUCKETS, _COUNTED, _GONE = 0, 1, 2
+_RECOUNT = 3
 
 
 class WindowedMean(CorrelatedAggregate, Expiring):
@@ -61,6 +62,9 @@ class WindowedMean(CorrelatedAggregate, Expiring):
         piecemeal or wholesale.
     partition
         uniform or quantile.
+    recount
+        Whether the window's rows are counted anew when edges move, which makes all totals exact
+        and an answer wrong by one bucket at most; else totals are interpolated.
     seed
         Unused; there is no chance in it.
 
@@ -87,6 +91,7 @@ class WindowedMean(CorrelatedAggregate, Expiring):
         trigger: str = "lazy",
         reallocation: str = "piecemeal",
         partition: str = "uniform",
+        recount: bool = True,
         *,
         seed: int = 0,
     ) -> None:
@@ -99,7 +104,8 @@ class WindowedMean(CorrelatedAggregate, Expiring):
         super().__init__(seed=seed)
         self.window, self.buckets, self.spread = window, buckets, float(spread)
         self.trigger, self.reallocation, self.partition = trigger, reallocation, partition
-        self._how = how_of(trigger, reallocation, partition)
+        self.recount = bool(recount)
+        self._how = np.append(how_of(trigger, reallocation, partition), int(recount))
         self._where = np.array([self.spread, 1.0, 0.0, 0.0])
         self.ring = Ring()
         self.edges, self.table = new_table(buckets)
@@ -116,6 +122,7 @@ class WindowedMean(CorrelatedAggregate, Expiring):
             "trigger": self.trigger,
             "reallocation": self.reallocation,
             "partition": self.partition,
+            "recount": self.recount,
         }
 
     @property
@@ -145,7 +152,7 @@ class WindowedMean(CorrelatedAggregate, Expiring):
     def specimen(cls, seed: int) -> Self:
         """A window of 150 rows, eight buckets; policies change with the seed."""
         how = REALLOCATIONS[seed // 3 % 2], PARTITIONS[seed // 6 % 2]
-        return cls(150, 8, 6.0, TRIGGERS[seed % 3], *how, seed=seed)
+        return cls(150, 8, 6.0, TRIGGERS[seed % 3], *how, recount=seed % 24 >= 12, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -231,10 +238,8 @@ def _step(  # type: ignore[no-untyped-def]
     """Let rows up to `limit` leave, then take the next `n` one by one."""
     scratch = np.empty(len(edges))
     _expire(rows, when, ends, edges, table, stats, counts, buckets, limit)
-    if n == 0 and counts[_BUCKETS] > 0 and due(edges, counts[_BUCKETS], stats, how, where):
-        counts[_BUCKETS] = refocus(
-            edges, table, counts[_BUCKETS], stats, buckets, how, where, scratch
-        )
+    if n == 0:
+        _refocus(rows, ends, edges, table, stats, counts, buckets, how, where, scratch)
     for row in range(n):
         at = ends[END]
         _expire(rows, when, ends, edges, table, stats, counts, buckets, when[at] - window)
@@ -249,15 +254,24 @@ def _step(  # type: ignore[no-untyped-def]
             elif counts[_COUNTED] > buckets:
                 held, m = counted(rows, ends)
                 counts[_BUCKETS] = begin(edges, table, held, m, stats, buckets, how, where, scratch)
-        k = counts[_BUCKETS]
-        if k > 0 and due(edges, k, stats, how, where):
-            counts[_BUCKETS] = refocus(edges, table, k, stats, buckets, how, where, scratch)
+        _refocus(rows, ends, edges, table, stats, counts, buckets, how, where, scratch)
         if len(out):
-            if counts[_BUCKETS] > 0:
-                tell_above(edges, table, counts[_BUCKETS], rows, 0, stats, where, out, row)
-            else:
+            held, m = rows, 0
+            if counts[_BUCKETS] == 0:
                 held, m = counted(rows, ends)
-                tell_above(edges, table, 0, held, m, stats, where, out, row)
+            tell_above(edges, table, counts[_BUCKETS], held, m, stats, where, out, row)
+
+
+@compiled
+def _refocus(rows, ends, edges, table, stats, counts, buckets, how, where, scratch):  # type: ignore[no-untyped-def]
+    k = counts[_BUCKETS]
+    if k == 0 or not due(edges, k, stats, how, where):
+        return
+    k = refocus(edges, table, k, stats, buckets, how, where, scratch)
+    counts[_BUCKETS] = k
+    if how[_RECOUNT]:
+        held, m = counted(rows, ends)
+        exactly(edges, table, k, held, m)
 
 
 @compiled

@@ -1,7 +1,7 @@
 """Bitmaps of levels: the register an item falls in, and the level of its hash.
 
-The low bits of a key name the bitmap; the zeros that end the rest of it are the level, so level b
-is met by one item in 2^(b+1).
+The low bits of a mixed key name the bitmap; the zeros that end the rest of it are the level, so
+level b is met by one item in 2^(b+1).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.kernel.hashing import mix64
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.distinct.bits import trailing_zeros
 
@@ -25,8 +26,10 @@ LEVELS = 44
 @compiled
 def place_of(key, lg):  # type: ignore[no-untyped-def]
     """Bitmap and level of a key, for 2^lg bitmaps."""
-    bitmap = key & ((np.uint64(1) << np.uint64(lg)) - np.uint64(1))
-    return bitmap, min(trailing_zeros(key >> np.uint64(lg)), 63 - lg)
+    # MurmurHash3 gives even keys only when the seed equals the length of the item.
+    mixed = mix64(key)
+    bitmap = mixed & ((np.uint64(1) << np.uint64(lg)) - np.uint64(1))
+    return bitmap, min(trailing_zeros(mixed >> np.uint64(lg)), 63 - lg)
 
 
 @compiled

@@ -75,7 +75,7 @@ class Bjkst(Synopsis):
     def __init__(
         self, limit: int, instances: int = 1, delta: float = 0.05, *, seed: int = 0
     ) -> None:
-        check_size("bjkst", "limit", limit, 16, 1 << 20)
+        check_size("bjkst", "limit", limit, 32, 1 << 20)
         check_instances("bjkst", instances)
         check_share("bjkst", delta)
         super().__init__(seed=seed)
@@ -153,7 +153,7 @@ class Bjkst(Synopsis):
         if not counts[0]:
             return self._bar(0.0, 0.0, 0.0, 0.0)
         delta = 0.99 * self.delta
-        value, low, high, _ = median_bar(counts, self.levels, self.limit, delta)
+        value, low, high, _ = median_bar(counts, self.levels, delta)
         hidden = max(
             self._collisions(count) * math.ldexp(1.0, level)
             for count, level in zip(counts, self.levels, strict=True)

@@ -83,7 +83,7 @@ class Coordinated(Synopsis, Enumerable):
     def __init__(
         self, limit: int, instances: int = 1, delta: float = 0.05, *, seed: int = 0
     ) -> None:
-        check_size("coordinated", "limit", limit, 16, 1 << 26)
+        check_size("coordinated", "limit", limit, 32, 1 << 26)
         check_instances("coordinated", instances)
         check_share("coordinated", delta)
         super().__init__(seed=seed)
@@ -163,7 +163,7 @@ class Coordinated(Synopsis, Enumerable):
 
     def _answer(self, question: Any) -> Any:
         counts = [len(held) for held in self.keys]
-        value, low, high, exact = median_bar(counts, self.levels, self.limit, self.delta)
+        value, low, high, exact = median_bar(counts, self.levels, self.delta)
         return self._bar(value, low, high, 0.0 if exact else self.delta)
 
     def _save(self) -> tuple[Values, Arrays]:

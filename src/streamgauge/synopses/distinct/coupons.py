@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamgauge.kernel.hashing import murmur_word
+from streamgauge.kernel.hashing import mix64, murmur_word
 from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Items, key_pairs
 from streamgauge.synopses.distinct.bits import leading_zeros
@@ -31,10 +31,12 @@ def fold(registers: Registers, given: Items, groups: Codes | None, seed: int) ->
     """Raise the registers of each row's group (row of the table) to the row's level."""
     codes = _ONE_GROUP if groups is None else groups
     words = _words(given.values)
+    # The halves of a hash are not independent when its seed equals the length of the item.
+    salt = seed if seed == DATASKETCHES_SEED else int(mix64(np.uint64(seed)))
     if words is not None:
-        _fold_words(registers, codes, words, np.uint64(seed))
+        _fold_words(registers, codes, words, np.uint64(salt))
     else:
-        _fold_pairs(registers, codes, *key_pairs(given, seed=seed))
+        _fold_pairs(registers, codes, *key_pairs(given, seed=salt))
 
 
 def _words(values: Any) -> Hashes | None:

@@ -96,7 +96,7 @@ class DistinctSampling(Synopsis, Enumerable):
         *,
         seed: int = 0,
     ) -> None:
-        check_size("distinct_sampling", "limit", limit, 16, 1 << 24)
+        check_size("distinct_sampling", "limit", limit, 32, 1 << 24)
         check_size("distinct_sampling", "depth", depth, 1, 1 << 16)
         check_share("distinct_sampling", delta)
         super().__init__(seed=seed)
@@ -249,7 +249,7 @@ class DistinctSampling(Synopsis, Enumerable):
         if not self.level:
             return self._bar(float(sure), float(sure), float(possible), 0.0)
         rate = 0.5**self.level
-        low, high = items_sampled(len(self.keys), rate, self.delta / 2.0, limit=self.limit)
+        low, high = items_sampled(len(self.keys), rate, self.delta / 4.0)
         low *= share_between(sure, len(self.keys), self.delta / 2.0)[0]
         high *= share_between(possible, len(self.keys), self.delta / 2.0)[1]
         low, high = max(float(sure), math.ceil(low - 1e-9)), float(math.floor(high + 1e-9))
@@ -257,8 +257,7 @@ class DistinctSampling(Synopsis, Enumerable):
 
     def _answer(self, question: Any) -> Any:
         count, rate = len(self.keys), 0.5**self.level
-        limit = self.limit if self.level else None
-        low, high = items_sampled(count, rate, self.delta, limit=limit)
+        low, high = items_sampled(count, rate, self.delta / 2.0)
         value = min(max(count / rate, low), high)
         return self._bar(value, low, high, self.delta if self.level else 0.0)
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import ContractUnsatisfiable
+from streamgauge.kernel.hashing import mix64
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.distinct.occupancy_law import items_between, linear_count
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
@@ -163,5 +164,6 @@ def standard_error(load: float, bits: int) -> float:
 @compiled
 def _set_bits(bitmap, column, bits):  # type: ignore[no-untyped-def]
     for key in column:
-        place = key % bits
+        # Mixed, because keys of some seeds are all even.
+        place = mix64(key) % bits
         bitmap[place >> np.uint64(3)] |= np.uint8(1) << np.uint8(place & np.uint64(7))

@@ -91,7 +91,7 @@ class RandomizedWave(Synopsis, Expiring):
     def __init__(
         self, limit: int, window: int, instances: int = 1, delta: float = 0.05, *, seed: int = 0
     ) -> None:
-        check_size("randomized_wave", "limit", limit, 16, 1 << 24)
+        check_size("randomized_wave", "limit", limit, 32, 1 << 24)
         check_within("randomized_wave", window)
         check_instances("randomized_wave", instances)
         check_share("randomized_wave", delta)
@@ -159,7 +159,7 @@ class RandomizedWave(Synopsis, Expiring):
         start = self.now - window
         found = [self._usable(wave, start) for wave in self.waves]
         counts, used = [count for count, _ in found], [level for _, level in found]
-        value, low, high, exact = median_bar(counts, used, self.limit, self.delta)
+        value, low, high, exact = median_bar(counts, used, self.delta)
         return self._bar(value, low, high, 0.0 if exact else self.delta)
 
     def _usable(self, wave: list[_Level], start: int) -> tuple[int, int]:

@@ -1,8 +1,10 @@
 """Law of samples of hashes: how many items there are when so many have a hash below a threshold.
 
 The bar is the set of all n under which the sample seen is not too far out: tails are binomial and
-exact, though the threshold was chosen by the data. More items only lower the threshold, so a state
-further out in one direction has more (or fewer) items below the threshold that was seen.
+exact, though the threshold was chosen by the data. Where it is the smallest hash that did not fit,
+more items only lower it, so a state further out in one direction has more (or fewer) items below
+the threshold that was seen. Where it is a power of two, at most two of them are likely for any n,
+and each is given half of the chance of error.
 """
 
 from __future__ import annotations
@@ -20,13 +22,8 @@ RANDOM_HASHES = (
 
 
 @lru_cache(maxsize=4096)
-def items_sampled(
-    count: int, rate: float, delta: float, *, limit: int | None = None
-) -> tuple[float, float]:
+def items_sampled(count: int, rate: float, delta: float) -> tuple[float, float]:
     """Fewest and most items of which `count` were kept, each with chance `rate`.
-
-    `limit` is the size that a sample with twice the rate has outgrown, where rates are halved; a
-    sample that stayed within it by luck is the other way in which n can be larger than it looks.
 
     >>> items_sampled(100, 1.0, 0.05)
     (100.0, 100.0)
@@ -37,14 +34,8 @@ def items_sampled(
         return float(count), float(count)
     tail = delta / 2.0
     low = _search(lambda n: _at_least(count, n, rate) > tail, count, count / rate + 1.0)
-
-    def refuted(n: float) -> bool:
-        chance = _at_most(count, n, rate)
-        if limit is not None:
-            chance += _at_most(limit, n, 2.0 * rate)
-        return chance <= tail
-
-    high = _search(refuted, count / rate, (4.0 * count + 60.0) / rate + 8.0 * (limit or 0) / rate)
+    far = (4.0 * count + 60.0) / rate
+    high = _search(lambda n: _at_most(count, n, rate) <= tail, count / rate, far)
     return float(math.ceil(low - 1e-9)), float(math.floor(high + 1e-9))
 
 

@@ -69,14 +69,14 @@ def level_for(found: Ints, level: int, limit: int) -> int:
 
 
 def median_bar(
-    counts: list[int], levels_held: list[int], limit: int, delta: float
+    counts: list[int], levels_held: list[int], delta: float
 ) -> tuple[float, float, float, bool]:
     """Estimate with its bar from the samples of all instances, and whether it is exact."""
     if all(level == 0 for level in levels_held):
         return float(counts[0]), float(counts[0]), float(counts[0]), True
     chance = median_delta(len(counts), delta)
     ends = [
-        items_sampled(count, 0.5**level, chance, limit=limit if level else None)
+        items_sampled(count, 0.5**level, chance / 2.0)
         for count, level in zip(counts, levels_held, strict=True)
     ]
     value = float(
@@ -92,7 +92,7 @@ def reach_of(limit: int, instances: int, delta: float) -> float:
     """Widest share of a bar, short of a sample that shrank by more than three deviations."""
     count = max(1, int(limit / 2.0 - 1.5 * math.sqrt(limit)))
     rate = 2.0**-20
-    low, high = items_sampled(count, rate, median_delta(instances, delta), limit=limit)
+    low, high = items_sampled(count, rate, median_delta(instances, delta) / 2.0)
     return max(high * rate / count - 1.0, 1.0 - low * rate / count)
 
 

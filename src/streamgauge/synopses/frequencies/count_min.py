@@ -12,10 +12,11 @@ from typing import Any, Self
 import numpy as np
 
 from streamgauge.contracts.guarantee import Guarantee
-from streamgauge.kernel.errors import ContractUnsatisfiable
+from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.hashing import family, polynomial
 from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import items, keys
+from streamgauge.synopses.frequencies.count_min_bank import CountMinBank
 from streamgauge.synopses.questions import Count, Frequency
 from streamgauge.synopses.synopsis import (
     Arrays,
@@ -60,9 +61,16 @@ class CountMin(Synopsis, Subtractable):
     takes = "keys"
     weights = "strict"
     merging = "exact"
+    bank_kind = CountMinBank
 
     def __init__(self, width: int, depth: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
+        if width < 1 or depth < 1:
+            raise BindError(
+                "count_min needs counters",
+                f"width={width}, depth={depth}",
+                "write CountMin(272, 3)",
+            )
         self.width = width
         self.depth = depth
         self.counters = np.zeros((depth, width))

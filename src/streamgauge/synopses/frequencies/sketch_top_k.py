@@ -258,7 +258,22 @@ def _estimate(counters, hashes, signed, word, weight, each):  # type: ignore[no-
             sign = 1.0
         counters[row, place] += sign * weight
         each[row] = sign * counters[row, place]
-    return np.median(each) if signed else each.min()
+    if signed:
+        return _middle(each)
+    return each.min()
+
+
+@compiled
+def _middle(each):  # type: ignore[no-untyped-def]
+    """The median of a few numbers, which are sorted in place."""
+    for i in range(1, len(each)):
+        moved = each[i]
+        j = i
+        while j > 0 and each[j - 1] > moved:
+            each[j] = each[j - 1]
+            j -= 1
+        each[j] = moved
+    return each[len(each) // 2]
 
 
 @compiled

@@ -1,7 +1,9 @@
 """Sticky Sampling: frequent items in a table whose size does not depend on the number of rows.
 
 An item enters with a probability that halves whenever the stream doubles; once in, every later row
-of it is counted. What was missed before it entered is geometric, so the bar is known exactly.
+of it is counted. When the probability halves, every count loses as many rows as a fair coin falls
+wrong before it falls right. What is missed is then no more than a geometric number of rows, so the
+bar is known and mostly narrower than the share that is promised.
 """
 
 from __future__ import annotations
@@ -108,9 +110,9 @@ class StickySampling(Counted):
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
-        """A tenth of the rows are one item, the others come once."""
+        """An item that comes when one row in sixteen is drawn, among others that come once."""
         rows = np.arange(2000, dtype=np.int64) + 1000
-        rows[::10] = seed % 1000
+        rows[1480::2] = seed % 1000
         return Trial(rows, Frequency(seed % 1000))
 
     def _missed(self, chance: float) -> float:

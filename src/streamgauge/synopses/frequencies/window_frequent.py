@@ -39,6 +39,7 @@ class Block(NamedTuple):
     counts: Floats
     errors: Floats
     floor: float
+    rows: int
     first: int
     last: int
 
@@ -99,11 +100,18 @@ class WindowFrequent(Listed, Expiring):
                 'write WindowFrequent(1_000_000, 0.01, by="rows")',
             )
         self.window, self.epsilon, self.by = window, epsilon, by
-        self.block = max(1, int(epsilon * window / 8.0)) if by == "rows" else TIME_BLOCK
-        # Raw rows are kept as far back as a block of the smallest size would be too coarse.
-        self.raw = 0 if by == "rows" else math.ceil(4.0 / epsilon) * self.block
-        # A cover has two blocks of each scale, and each is off by a part in `finest` of the window.
-        self.finest = math.ceil(2.0 * (2.0 * math.log2(4.0 / epsilon) + 4.0) / epsilon)
+        scales = math.log2(4.0 / epsilon) + 1.0
+        if by == "rows":
+            # A quarter of the error for the block across the boundary; the rest for the cover,
+            # which on its old side has one block of each scale, each off by window / finest.
+            self.block, self.raw = max(1, int(epsilon * window / 4.0)), 0
+            self.finest = math.ceil(4.0 * scales / (3.0 * epsilon))
+        else:
+            # How many rows a window will have is not known: raw rows are kept as far back as the
+            # smallest block is too coarse, and half of the error is for the block across, which
+            # grows with the age; on both sides of a cover is one block of each scale.
+            self.block, self.raw = TIME_BLOCK, math.ceil(4.0 / epsilon) * TIME_BLOCK
+            self.finest = math.ceil(4.0 * scales / epsilon)
         self.now = np.iinfo(np.int64).min
         self.seen = 0
         self.recent: Words = np.empty(0, np.uint64)
@@ -179,33 +187,33 @@ class WindowFrequent(Listed, Expiring):
         start = self.seen + len(words) - len(self.recent)
         closed = self.seen // self.block
         self.seen += len(words)
-        self.now = int(times[-1])
         for place in range(closed, self.seen // self.block):
             self._close(place, place * self.block - start)
         keep = self.seen % self.block + min(self.raw, self.seen // self.block * self.block)
         self.recent = self.recent[-keep:] if keep else self.recent[:0]
         self.recent_times = self.recent_times[-keep:] if keep else self.recent_times[:0]
+        self.advance(int(times[-1]))
         self.vocabulary.keep(self._held_words())
 
     def _close(self, place: int, start: int) -> None:
         """Summarise a full block of recent rows, and larger ones that it completes."""
         rows = slice(start, start + self.block)
-        words, counts = np.unique(self.recent[rows], return_counts=True)
         first, last = self.recent_times[rows][[0, -1]].tolist()
-        new = Block(words, counts.astype(np.float64), np.zeros(len(words)), 0.0, first, last)
-        level = 0
-        while True:
+        new = _counted(self.recent[rows], first, last)
+        self.now = last
+        for level in range(place.bit_length() + 1):
             if level == len(self.levels):
                 self.levels.append({})
             blocks = self.levels[level]
-            blocks[place] = _cut(new, self.finest)
+            blocks[place] = new = _cut(new, self.finest)
             sibling = blocks.get(place - 1)
-            if place % 2 and sibling is not None:
-                new = _joined(sibling, blocks[place])
             self._age(level, place)
-            if place % 2 == 0 or sibling is None:
-                return
-            level, place = level + 1, place // 2
+            if place % 2 == 0:
+                break
+            # What is too old by now does not count, whether or not it has been cleared away.
+            if sibling is not None and sibling.last > self.boundary:
+                new = _joined(sibling, new)
+            place //= 2
 
     def _age(self, level: int, newest: int) -> None:
         """Drop blocks that are too old for their size; give back counters of aging ones."""
@@ -216,7 +224,7 @@ class WindowFrequent(Listed, Expiring):
         if blocks[oldest].last <= self.boundary:
             del blocks[oldest]
         step = 1
-        while step <= newest:
+        while step <= newest - oldest:
             old = blocks.get(newest - step)
             if old is not None and len(old.words) > math.ceil(self.finest / step):
                 blocks[newest - step] = _cut(old, math.ceil(self.finest / step))
@@ -248,7 +256,7 @@ class WindowFrequent(Listed, Expiring):
     def total(self) -> float:
         """Rows surely in the window."""
         inside, _, newest = self._cover()
-        return float(len(newest) + sum(self.block << level for level, _ in inside))
+        return float(len(newest) + sum(block.rows for _, block in inside))
 
     @property
     def unlisted(self) -> float:
@@ -260,13 +268,12 @@ class WindowFrequent(Listed, Expiring):
         if isinstance(question, Count):
             across = self._cover().across
             low = self.total
-            return self._bar(low, low, low + (self.block << across[0] if across else 0))
+            return self._bar(low, low, low + (across[1].rows if across else 0))
         return super()._answer(question)
 
     def _entries(self) -> Entries:
         inside, across, newest = self._cover()
-        words, counts = np.unique(newest, return_counts=True)
-        sums = Block(words, counts.astype(np.float64), np.zeros(len(words)), 0.0, 0, 0)
+        sums = _counted(newest, 0, 0)
         for _, block in inside:
             sums = _joined(block, sums)
         if across is not None:
@@ -298,11 +305,11 @@ class WindowFrequent(Listed, Expiring):
             for level, here in enumerate(self.levels)
             for place, block in here.items()
         ]
-        heads = [[lv, at, len(b.words), b.first, b.last] for lv, at, b in blocks]
+        heads = [[lv, at, len(b.words), b.rows, b.first, b.last] for lv, at, b in blocks]
         arrays: Arrays = {
             "recent": self.recent,
             "recent_times": self.recent_times,
-            "heads": np.array(heads, np.int64).reshape(-1, 5),
+            "heads": np.array(heads, np.int64).reshape(-1, 6),
             "floors": np.array([block.floor for _, _, block in blocks], np.float64),
         }
         empty: dict[str, Any] = {"words": np.uint64, "counts": np.float64, "errors": np.float64}
@@ -318,11 +325,11 @@ class WindowFrequent(Listed, Expiring):
         self.levels = [{} for _ in range(values["levels"])]
         start = 0
         for head, floor in zip(arrays["heads"].tolist(), arrays["floors"].tolist(), strict=True):
-            level, place, size, first, last = head
+            level, place, size, rows, first, last = head
             words, counts, errors = (
                 arrays[name][start : start + size] for name in ("words", "counts", "errors")
             )
-            self.levels[level][place] = Block(words, counts, errors, floor, first, last)
+            self.levels[level][place] = Block(words, counts, errors, floor, rows, first, last)
             start += size
         self.vocabulary.load(arrays)
 
@@ -332,8 +339,16 @@ class WindowFrequent(Listed, Expiring):
         for level, blocks in enumerate(self.levels):
             for block in blocks.values():
                 assert len(block.words) <= self.finest
-                assert float((block.counts - block.errors).sum()) <= self.block << level
+                assert float((block.counts - block.errors).sum()) <= block.rows
+                assert block.rows <= self.block << level
                 assert (block.errors <= block.floor).all()
+
+
+def _counted(rows: Words, first: int, last: int) -> Block:
+    """Exact counters of some rows."""
+    words, counts = np.unique(rows, return_counts=True)
+    exact = counts.astype(np.float64)
+    return Block(words, exact, np.zeros(len(words)), 0.0, len(rows), first, last)
 
 
 def _joined(one: Block, two: Block) -> Block:
@@ -346,7 +361,8 @@ def _joined(one: Block, two: Block) -> Block:
         more[here], wrong[here] = block.counts, block.errors
         counts += more
         errors += wrong
-    return Block(words, counts, errors, one.floor + two.floor, one.first, two.last)
+    floor, rows = one.floor + two.floor, one.rows + two.rows
+    return Block(words, counts, errors, floor, rows, one.first, two.last)
 
 
 def _cut(block: Block, capacity: int) -> Block:
@@ -356,6 +372,9 @@ def _cut(block: Block, capacity: int) -> Block:
     place = len(block.words) - capacity - 1
     floor = float(np.partition(block.counts, place)[place])
     held = block.counts > floor
-    return Block(
-        block.words[held], block.counts[held], block.errors[held], floor, block.first, block.last
+    return block._replace(
+        words=block.words[held],
+        counts=block.counts[held],
+        errors=block.errors[held],
+        floor=floor,
     )

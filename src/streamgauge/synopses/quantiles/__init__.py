@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from streamgauge.synopses.quantiles.arasu_manku import ArasuManku
+from streamgauge.synopses.quantiles.block_window import BlockWindow
 from streamgauge.synopses.quantiles.dyadic_count_min import DyadicCountMin
 from streamgauge.synopses.quantiles.gk import Gk
 from streamgauge.synopses.quantiles.kll import Kll
@@ -14,13 +16,15 @@ from streamgauge.synopses.quantiles.tdigest import Tdigest
 from streamgauge.synopses.synopsis import Synopsis
 
 KINDS: tuple[type[Synopsis], ...] = (
+    ArasuManku,
+    BlockWindow,
+    DyadicCountMin,
     Gk,
     Kll,
     LogHistogram,
     Mrl,
-    SampledGk,
-    DyadicCountMin,
     QDigest,
-    Tdigest,
     Req,
+    SampledGk,
+    Tdigest,
 )

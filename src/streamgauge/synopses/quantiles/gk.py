@@ -224,10 +224,7 @@ class Gk(Synopsis, Coarsening):
         if not (len(other._list) or other._filled):
             return
         both = combine(self.summary, other.summary)
-        kept = _compress(both.at_least, both.below, self._allowed(both.mass), self._grain)
-        self._list = RankSummary(
-            both.values[kept], both.at_least[kept], both.below[kept], both.mass, self._grain
-        )
+        self._list = compressed(both, self._allowed(both.mass))
         # Combining costs no precision but adds up values; past the bound of one pass they go.
         limit = 11.0 / (2.0 * self._allowed(0.5)) * math.log2(max(4.0, self._allowed(both.mass)))
         if len(self._list) > limit:
@@ -274,6 +271,22 @@ class Gk(Synopsis, Coarsening):
         held = self._list
         assert bool((np.diff(held.values) > 0).all())
         assert bool((np.diff(held.at_least) >= 0).all() and (np.diff(held.below) >= 0).all())
+
+
+def compressed(summary: RankSummary, allowed: float) -> RankSummary:
+    """Drop values the way of Greenwald and Khanna: no g + Delta comes to more than `allowed`.
+
+    What is left takes new rows better than a summary of as few values as possible, whose gaps are
+    all full.
+    """
+    kept = _compress(summary.at_least, summary.below, allowed, summary.grain)
+    return RankSummary(
+        summary.values[kept],
+        summary.at_least[kept],
+        summary.below[kept],
+        summary.mass,
+        summary.grain,
+    )
 
 
 @compiled

@@ -45,7 +45,7 @@ _K_MAX = 65535
 
 
 class Kll(Synopsis):
-    """Quantiles and ranks, off by about `1.8 / k` in rank, surely off by what the bar says.
+    """Quantiles and ranks, off by `3.3 / k` in rank at most at 99%, mostly by far less.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Kll(Synopsis):
     True
     >>> print(sketch.query(Max()))
     99999 in [99999, 99999], kll
-    >>> sketch.guarantee.epsilon < 0.0134
+    >>> sketch.guarantee.epsilon < 3.3 / 200
     True
 
     References

@@ -78,6 +78,19 @@ def in_order(state, group, values, reached):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _place(reached, n, wanted):  # type: ignore[no-untyped-def]
+    """First place at which so much is reached, `n` if nowhere."""
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        if reached[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
 def quantile_bar(state, group, phi, factor, values, reached):  # type: ignore[no-untyped-def]
     """Item at a rank, and the items at that rank less and more the error; NaN of nothing."""
     n = in_order(state, group, values, reached)
@@ -86,17 +99,16 @@ def quantile_bar(state, group, phi, factor, values, reached):  # type: ignore[no
     low, high = extremes(state, group)
     wanted = max(1.0, np.ceil(phi * reached[n - 1] * (1.0 - 1e-12)))
     error = factor * np.sqrt(state.reals[group, NOISE])
-    at = np.searchsorted(reached[:n], wanted)
-    value = values[min(at, n - 1)]
+    value = values[min(_place(reached, n, wanted), n - 1)]
     if error > 0.0 and wanted < reached[n - 1]:
         # One place less above: the rows below the truth number at most `wanted - 1`.
-        over = np.searchsorted(reached[:n], wanted - 1.0 + error, side="right")
+        over = _place(reached, n, np.floor(wanted + error))
         high = values[over] if over < n else high
     elif error == 0.0:
         high = value
     if error > 0.0 and wanted > 1.0:
         under = wanted - error
-        low = values[np.searchsorted(reached[:n], under)] if under > 0.0 else low
+        low = values[_place(reached, n, under)] if under > 0.0 else low
     elif error == 0.0:
         low = value
     # The extremes are known exactly, also where compaction has dropped them.

@@ -116,12 +116,19 @@ def repacked(state: Compactors, spare: int) -> Compactors:
 
 
 @compiled
+def _copy(source, start, target, at, count):  # type: ignore[no-untyped-def]
+    # Loops instead of slices here and below: they compile many times faster.
+    for i in range(count):
+        target[at + i] = source[start + i]
+
+
+@compiled
 def _repack(state, items):  # type: ignore[no-untyped-def]
     at = 0
     for group in range(len(state.heads)):
         room = state.heads[group, ROOM]
         old = state.heads[group, END] - room
-        items[at : at + room] = state.items[old : old + room]
+        _copy(state.items, old, items, at, room)
         state.heads[group, END] += at - old
         state.spots[group, 0] += at - old
         state.spots[group, 1] += at - old
@@ -192,15 +199,14 @@ def enlarge(state, group, needed):  # type: ignore[no-untyped-def]
     if needed > room:
         larger = needed
         # A few sizes only, so that pieces are seldom left behind.
-        for height in (4, 12, LEVELS):
-            if needed > state.totals[1] and needed <= state.totals[height]:
-                larger = state.totals[height]
-                break
+        if needed > state.totals[1]:
+            larger = state.totals[12] if needed > state.totals[4] else state.totals[4]
+            larger = max(larger, state.totals[LEVELS] if needed > larger else 0)
         start = state.taken[0]
         if start + larger > len(items):
             return False
         used = end - 1 - spots[group, 0]
-        items[start + larger - used : start + larger] = items[end - used : end]
+        _copy(items, end - used, items, start + larger - used, used)
         state.taken[0] = start + larger
         heads[group, END] = start + larger
         heads[group, ROOM] = larger
@@ -340,11 +346,13 @@ def put(state, bench, group):  # type: ignore[no-untyped-def]
     if needed > state.heads[group, ROOM] and not enlarge(state, group, needed):
         return False
     end = state.heads[group, END]
-    state.items[end - used : end] = bench.items[bench.heads[0, END] - used : bench.heads[0, END]]
+    _copy(bench.items, bench.heads[0, END] - used, state.items, end - used, used)
     state.spots[group, 0] = end - used - 1
     state.spots[group, 1] = end - needed
-    state.above[group] = bench.above[0]
-    state.reals[group] = bench.reals[0]
+    for level in range(LEVELS + 1):
+        state.above[group, level] = bench.above[0, level]
+    for column in range(NOISE + 1):
+        state.reals[group, column] = bench.reals[0, column]
     state.heads[group, HEIGHT] = height
     state.heads[group, COMPACTIONS] = bench.heads[0, COMPACTIONS]
     state.heads[group, ORIGIN] = bench.heads[0, ORIGIN]

@@ -15,6 +15,7 @@ from streamgauge.synopses.quantiles.kll_levels import (
     END,
     HEIGHT,
     HIGH,
+    LEVELS,
     LOW,
     NOISE,
     ORIGIN,
@@ -77,16 +78,14 @@ def _join(state, other, bench, group):  # type: ignore[no-untyped-def]
     height = max(state.heads[group, HEIGHT], other.heads[group, HEIGHT])
     end = bench.heads[0, END]
     at = end
-    bench.above[0, :] = 0
+    for level in range(LEVELS + 1):
+        bench.above[0, level] = 0
     for level in range(height - 1, -1, -1):
-        begin = at
-        for part in (state, other):
-            stop = part.heads[group, END] - part.above[group, level + 1]
-            for i in range(part.heads[group, END] - part.above[group, level], stop):
-                begin -= 1
-                bench.items[begin] = part.items[i]
+        middle = at - _lay(state, group, level, bench.items, at)
+        begin = middle - _lay(other, group, level, bench.items, middle)
         # Sorted also at level 0, so that the order of the parts does not matter.
-        sort(bench.items, begin, at - begin, bench.bench)
+        if begin < middle < at:
+            sort(bench.items, begin, at - begin, bench.bench)
         at = begin
         bench.above[0, level] = end - at
     bench.spots[0, 0] = at - 1
@@ -100,19 +99,30 @@ def _join(state, other, bench, group):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _lay(part, group, level, items, stop):  # type: ignore[no-untyped-def]
+    """Copy a level to end at `stop`; return how many items it holds."""
+    held = part.above[group, level] - part.above[group, level + 1]
+    start = part.heads[group, END] - part.above[group, level]
+    for i in range(held):
+        items[stop - held + i] = part.items[start + i]
+    return held
+
+
+@compiled
 def _join_heads(state, other, bench, group):  # type: ignore[no-untyped-def]
-    mine, theirs = state.heads[group], other.heads[group]
+    count, their_count = state.heads[group, COMPACTIONS], other.heads[group, COMPACTIONS]
+    origin, their_origin = state.heads[group, ORIGIN], other.heads[group, ORIGIN]
     bench.reals[0, LOW] = min(state.reals[group, LOW], other.reals[group, LOW])
     bench.reals[0, HIGH] = max(state.reals[group, HIGH], other.reals[group, HIGH])
     noise, their_noise = state.reals[group, NOISE], other.reals[group, NOISE]
-    bench.heads[0, COMPACTIONS] = mine[COMPACTIONS] + theirs[COMPACTIONS]
+    bench.heads[0, COMPACTIONS] = count + their_count
     bench.reals[0, NOISE] = noise + their_noise
-    if mine[COMPACTIONS] == 0 or theirs[COMPACTIONS] == 0:
-        bench.heads[0, ORIGIN] = mine[ORIGIN] + theirs[ORIGIN]
-    elif mine[ORIGIN] == theirs[ORIGIN]:
+    if count == 0 or their_count == 0:
+        bench.heads[0, ORIGIN] = origin + their_origin
+    elif origin == their_origin:
         # The same coins: the errors may point the same way, so they add and not their squares.
-        bench.heads[0, ORIGIN] = mine[ORIGIN]
+        bench.heads[0, ORIGIN] = origin
         bench.reals[0, NOISE] = (np.sqrt(noise) + np.sqrt(their_noise)) ** 2
     else:
-        both = np.uint64(mine[ORIGIN]) + np.uint64(theirs[ORIGIN])
+        both = np.uint64(origin) + np.uint64(their_origin)
         bench.heads[0, ORIGIN] = np.int64(mix64(both))

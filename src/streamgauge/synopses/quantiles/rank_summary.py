@@ -201,6 +201,10 @@ def combine(*parts: RankSummary) -> RankSummary:
         return EMPTY
     if len(full) == 1:
         return full[0]
+    if len(full) > 4:
+        # In halves, so that each value is looked up in few others.
+        half = len(full) // 2
+        return combine(combine(*full[:half]), combine(*full[half:]))
     points = np.unique(np.concatenate([part.values for part in full]))
     at_least, below = np.zeros(len(points)), np.zeros(len(points))
     for part in full:

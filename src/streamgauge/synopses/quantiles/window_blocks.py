@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from streamgauge.synopses.quantiles.gk import compressed
 from streamgauge.synopses.quantiles.rank_summary import (
     EMPTY,
     ROUNDING,
@@ -26,7 +27,7 @@ from streamgauge.synopses.questions import Count, Max, Min, Quantile, Question
 from streamgauge.synopses.synopsis import Floats, Ints
 
 MARKS = 16
-SMALL_CHUNK, CHUNK = 64, 512
+SMALL_CHUNK, CHUNK, LONG_CHUNK = 64, 512, 4096
 LONG_AGO = -(1 << 61)
 
 
@@ -68,9 +69,11 @@ class Level:
         begin = start - start % self.size
         if not self.kept(begin):
             return
-        # A young block holds to a share of its own rows, so that a young stream is served too.
+        # A block under way hides the same share of its rows as in the end, and never more than
+        # epsilon, so that a young stream is served too.
         both = combine(self.open, exact)
-        self.open = thin(both, max(0.0, min(self.gap, 2.0 * epsilon * both.mass - 1.0)))
+        share = min((self.gap + 1.0) / self.size, 2.0 * epsilon)
+        self.open = compressed(both, share * both.mass)
         if start + len(rows) == begin + self.size:
             self.done[begin] = thin(self.open, self.gap)
             self.open = EMPTY
@@ -245,10 +248,11 @@ class WindowSummary:
 def grid(rows: float) -> tuple[int, int]:
     """A size of blocks at most `rows` that marks and chunks divide, and the size of a chunk."""
     size = max(1, math.floor(rows))
-    unit = next((unit for unit in (CHUNK, MARKS) if size > unit), 1)
-    size -= size % unit
+    unit = MARKS if size > MARKS else 1
     if size > CHUNK:
-        return size, CHUNK
+        unit = 1 << (size.bit_length() - 4)
+        return size - size % unit, min(unit, CHUNK)
+    size -= size % unit
     chunk = size
     while chunk < SMALL_CHUNK:
         chunk *= 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ from streamgauge.synopses.quantiles.rank_summary import (
     unstacked,
 )
 from streamgauge.synopses.quantiles.window_blocks import (
-    CHUNK,
+    LONG_CHUNK,
     Level,
     Rung,
     WindowSummary,
@@ -180,49 +181,67 @@ class WindowQuantiles(Synopsis, Expiring):
         alive = self.rows - int((self._tail_times > self.now - self.width).sum())
         start = self._kept
         while start + self._chunk <= len(self._tail):
-            rows = self._tail[start : start + self._chunk]
-            times = self._tail_times[start : start + self._chunk]
+            length = self._length(len(self._tail) - start)
+            rows = self._tail[start : start + length]
+            times = self._tail_times[start : start + length]
             exact = EMPTY
             for rung in self._rungs:
                 rung.mark(self._flushed, times)
                 top = rung is self._rungs[-1]
                 needed = alive if top else max(alive, self.rows - rung.rows)
-                # A block that begins this early is out of the window by the end of the column.
-                if self._flushed + 2 * self._chunk <= needed - 2 * rung.longest:
+                # A block that begins this early is out of the window by the end of the column. The
+                # top of a ladder keeps even those: a wider rung may be made from them meanwhile.
+                far = self._flushed + 2 * length <= needed - 2 * rung.longest
+                if far and not (top and self.any_width):
                     rung.skip()
                     continue
                 exact = exact if len(exact) else of_rows(rows)
                 rung.fold(self._flushed, rows, exact, self.epsilon)
-            self._flushed += self._chunk
-            start += self._chunk
+            self._flushed += length
+            start += length
             self._climb(int(times[-1]))
         # What is in blocks stays in the tail only where short windows are asked for.
         spare = min(start, max(0, len(self._tail) - self._tail_rows))
         self._tail, self._tail_times = self._tail[spare:].copy(), self._tail_times[spare:].copy()
 
+    def _length(self, waiting: int) -> int:
+        """Rows to take at once: a chunk, or more where blocks and chunks still fit together."""
+        length = self._chunk
+        sizes = [rung.levels[0].size for rung in self._rungs]
+        while (
+            2 * length <= min(waiting, LONG_CHUNK)
+            and self._flushed % (2 * length) == 0
+            and all(size % (2 * length) == 0 or 2 * length % size == 0 for size in sizes)
+        ):
+            length *= 2
+        return length
+
     def _climb(self, now: int) -> None:
-        """Forget by rows and by time; add or drop a rung as the window grows or shrinks."""
+        """Forget by rows and by time; add a rung when the window outgrows the top one."""
         stop = self._flushed
+        top = self._rungs[-1]
         for rung in self._rungs:
             first = rung.edge(now - self.width, stop, strict=self._strict).first
-            top = rung is self._rungs[-1]
-            rung.drop(first if top else max(first, stop - rung.rows))
+            rung.drop(first if rung is top else max(first, stop - rung.rows))
         if not self.any_width:
             return
-        top = self._rungs[-1]
         alive = stop - top.edge(now - self.width, stop, strict=self._strict).first
         if alive > top.rows:
             wide = self._rung(2 * top.rows, 2 * top.levels[0].size)
             wide.levels = self._widened(top.levels, wide.levels, stop)
             wide.take_marks(top)
             self._rungs.append(wide)
-        elif len(self._rungs) > 1 and 4 * alive < top.rows:
-            self._rungs.pop()
 
     def _forget(self) -> None:
+        """Forget by the clock; drop rungs that the window has shrunk away from."""
         cutoff = self.now - self.width
         for rung in self._rungs:
             rung.drop(rung.edge(cutoff, self._flushed, strict=self._strict).first)
+        while len(self._rungs) > 1:
+            alive = self._flushed - self._rungs[-1].begins
+            if 4 * alive >= self._rungs[-1].rows:
+                break
+            self._rungs.pop()
 
     # The clock.
 
@@ -337,10 +356,9 @@ class WindowQuantiles(Synopsis, Expiring):
 
     def validate(self) -> None:
         """Blocks of the smallest size lie end to end, and hide no more than they may."""
-        assert self._chunk <= CHUNK
         for rung in self._rungs:
             level = rung.levels[0]
             begins = sorted(level.done)
-            assert all(b - a == level.size for a, b in zip(begins, begins[1:], strict=False))
+            assert all(b - a == level.size for a, b in pairwise(begins))
             for each in rung.levels if not self.any_width else []:
                 assert all(part.gap <= max(0.0, each.gap) for part in each.done.values())

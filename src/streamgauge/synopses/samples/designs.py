@@ -124,7 +124,8 @@ def scatter(h: Floats) -> Floats:
     return square
 
 
-def _undefined(h: Floats) -> Floats:
+def undefined(h: Floats) -> Floats:
+    """A covariance that the sample cannot tell."""
     return np.full((len(h), len(h)), math.nan)
 
 
@@ -164,7 +165,7 @@ class Simple(Design):
         """n^2 (1 - f) / k times the scatter of the sample, f the share sampled."""
         k = h.shape[1]
         if k < 2:
-            return np.zeros((len(h), len(h))) if self.exhaustive else _undefined(h)
+            return np.zeros((len(h), len(h))) if self.exhaustive else undefined(h)
         spread: Floats = self.n**2 * (1.0 - k / self.n) / k * scatter(h)
         return spread
 
@@ -218,7 +219,7 @@ class Replaced(Design):
     def covariance(self, h: Floats) -> Floats:
         """n^2 / k times the scatter of the sample."""
         k = h.shape[1]
-        return self.n**2 / k * scatter(h) if k > 1 else _undefined(h)
+        return self.n**2 / k * scatter(h) if k > 1 else undefined(h)
 
     def span(self, feature: Feature, values: Floats, tail: float) -> Span:
         """Exact law of counts, betting for sums."""
@@ -268,7 +269,7 @@ class Unsized(Design):
         """That of a known number of rows, and the error of their number (one in root k)."""
         k = h.shape[1]
         if k < 3:
-            return _undefined(h)
+            return undefined(h)
         mean = h.mean(axis=1)
         spread: Floats = self.n.value**2 * (scatter(h) / k + np.outer(mean, mean) / (k - 2))
         return spread
@@ -279,163 +280,6 @@ class Unsized(Design):
         share = float(h.mean())
         low, high = share_limits(share, self.size, tail)
         return Span(self.n.value * share, self.n.low * low, self.n.high * high)
-
-
-@dataclass(frozen=True, slots=True)
-class Stratified(Design):
-    """Rows came in strata, each sampled on its own.
-
-    Parameters
-    ----------
-    stratum
-        Stratum of each sampled row.
-    sizes
-        Rows in each stratum.
-    lows, highs
-        Smallest and largest item that a stratum can hold.
-    """
-
-    stratum: Ints
-    sizes: Ints
-    lows: Floats
-    highs: Floats
-
-    @property
-    def mass(self) -> float:
-        """Rows there are."""
-        return float(self.sizes.sum())
-
-    @property
-    def taken(self) -> Ints:
-        """Rows sampled in each stratum."""
-        return np.bincount(self.stratum, minlength=len(self.sizes))
-
-    @property
-    def exhaustive(self) -> bool:
-        """Whether the sample holds every row."""
-        return bool((self.taken == self.sizes).all())
-
-    def stands_for(self, size: int) -> Floats:
-        """Rows of the stratum over rows sampled there."""
-        weights: Floats = (self.sizes / np.maximum(1, self.taken))[self.stratum]
-        return weights
-
-    def covariance(self, h: Floats) -> Floats:
-        """Sum over the strata of m^2 (1 - f) / r times the scatter within."""
-        total = np.zeros((len(h), len(h)))
-        for j, (m, r) in enumerate(zip(self.sizes, self.taken, strict=True)):
-            if r == m:
-                continue
-            if r < 2:
-                return _undefined(h)
-            total += m**2 * (1.0 - r / m) / r * scatter(h[:, self.stratum == j])
-        return total
-
-    def span(self, feature: Feature, values: Floats, tail: float) -> Span:
-        """Hoeffding's and Serfling's bound over strata, each with its own range."""
-        known = np.bincount(self.stratum, feature.of(values), minlength=len(self.sizes))
-        least, most = feature.least(self.lows, self.highs), feature.most(self.lows, self.highs)
-        value, low, high = self._spans(known[None], least[None], most[None], tail)
-        return Span(float(value[0]), float(low[0]), float(high[0]))
-
-    def _spans(
-        self, known: Floats, least: Floats, most: Floats, tail: float
-    ) -> tuple[Floats, Floats, Floats]:
-        """Totals and limits from sums over sampled rows and the range of each stratum, by row."""
-        taken = self.taken
-        unseen = taken == 0
-        guess = np.where(unseen, 0.5 * (least + most), known / np.maximum(1, taken))
-        value = (self.sizes * guess).sum(axis=1)
-        left = np.where(taken < self.sizes, 1.0 - (taken - 1.0) / np.maximum(1, self.sizes), 0.0)
-        squares = self.sizes**2 * (most - least) ** 2 * left / np.maximum(1, taken)
-        width = np.sqrt(-0.5 * math.log(tail) * squares[:, ~unseen].sum(axis=1))
-        width += 0.5 * (self.sizes * (most - least))[:, unseen].sum(axis=1)
-        rest = self.sizes - taken
-        low = np.maximum(value - width, (known + rest * least).sum(axis=1))
-        high = np.minimum(value + width, (known + rest * most).sum(axis=1))
-        return value, low, high
-
-    def crossing(
-        self, values: Floats, owed: float, tail: float
-    ) -> tuple[float | None, float | None]:
-        """As for any design, but limits change at the ends of strata too, and may fall there."""
-        points = np.unique(np.concatenate([values, self.lows, self.highs]))
-        order = np.argsort(values, kind="stable")
-        # Rows sampled of each stratum among the first so many of the sorted sample.
-        among = np.zeros((len(values) + 1, len(self.sizes)))
-        among[np.arange(1, len(values) + 1), self.stratum[order]] = 1.0
-        known = among.cumsum(axis=0)[np.searchsorted(values[order], points, side="right")]
-        least = (self.highs <= points[:, None]).astype(np.float64)
-        most = (self.lows <= points[:, None]).astype(np.float64)
-        _, low, high = self._spans(known, least, most, tail)
-        reached, short = high >= owed, low < owed
-        below = float(points[int(reached.argmax())]) if reached.any() else None
-        after = len(points) - int(short[::-1].argmax()) if short.any() else 0
-        return below, float(points[after]) if after < len(points) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Clusters(Design):
-    """Some of the classes of rows were taken whole: every set of that many classes as likely.
-
-    Parameters
-    ----------
-    cluster
-        Class of each sampled row, 0 to `taken`.
-    taken
-        Classes taken.
-    classes
-        Classes there are.
-    n
-        Rows there are.
-    seed
-        Of the order in which bets are placed, independent of the sample.
-    """
-
-    cluster: Ints
-    taken: int
-    classes: int
-    n: int
-    seed: int = 0
-
-    @property
-    def mass(self) -> float:
-        """Rows there are."""
-        return float(self.n)
-
-    @property
-    def exhaustive(self) -> bool:
-        """Whether the sample holds every row."""
-        return len(self.cluster) == self.n
-
-    def stands_for(self, size: int) -> Floats:
-        """Classes there are over classes taken."""
-        return np.full(size, self.classes / self.taken)
-
-    def covariance(self, h: Floats) -> Floats:
-        """That of a simple sample of the totals of classes; unknown from one class."""
-        rows = [np.bincount(self.cluster, row, minlength=self.taken) for row in h]
-        totals: Floats = np.stack(rows).astype(np.float64)
-        return Simple(self.classes, self.taken).covariance(totals)
-
-    def span(self, feature: Feature, values: Floats, tail: float) -> Span:
-        """Betting on totals of classes, within what the sampled rows leave possible."""
-        h = feature.of(values)
-        known = float(h.sum())
-        longest = max(1, -(-self.n // self.classes))
-        totals = np.bincount(self.cluster, h, minlength=self.taken) / longest
-        if isinstance(feature, Between):
-            # The plain bound grows with the count, as limits of quantiles must.
-            left = 1.0 - (self.taken - 1.0) / self.classes
-            width = math.sqrt(-math.log(tail) * left / (2.0 * self.taken))
-            low, high = float(totals.mean()) - width, float(totals.mean()) + width
-        else:
-            low, high = mean_limits(shuffled(totals, self.seed), float(self.classes), tail)
-        value = self.n * float(h.mean()) if len(h) else 0.5 * self.n
-        scale = float(self.classes * longest)
-        floor, ceiling = known, known + self.n - len(h)
-        low, high = max(floor, scale * low), min(ceiling, scale * high)
-        return Span(min(max(value, low), high), low, high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,7 +313,7 @@ class Known(Design):
 
     def covariance(self, h: Floats) -> Floats:
         """Unknown."""
-        return np.zeros((len(h), len(h))) if self.exhaustive else _undefined(h)
+        return np.zeros((len(h), len(h))) if self.exhaustive else undefined(h)
 
     def span(self, feature: Feature, values: Floats, tail: float) -> Span:
         """What is known, and all or none of the rest."""

@@ -41,7 +41,9 @@ class Inference:
     confidence
         Of the interval.
     flags
-        Reasons to doubt it: "empty", "few rows", "no spread", "no design", "approximate".
+        Reasons to doubt it: "empty"; "few rows" (below fifty); "no spread" (all alike, so the error
+        seems zero); "no design" (not random); "no error" (one draw tells nothing of its scatter);
+        "approximate" (chances of pairs are neglected).
 
     Examples
     --------
@@ -146,10 +148,12 @@ def smooth(
     scale = np.sqrt(np.abs(np.nan_to_num(np.diag(spread)))) + 1e-8 * np.abs(sums)
     slope = _slope(function, sums, scale) if gradient is None else np.asarray(gradient(sums), float)
     value = float(function(sums))
-    error = math.sqrt(max(0.0, float(slope @ spread @ slope)))
-    flags = _flags(drawn, h, error)
-    if math.isnan(error):
-        return Inference(value, error, -math.inf, math.inf, confidence, flags)
+    square = float(slope @ spread @ slope)
+    flags = _flags(drawn, h)
+    if math.isnan(square):
+        flags = (*flags, "no error")
+        return Inference(value, math.nan, -math.inf, math.inf, confidence, flags)
+    error = math.sqrt(max(0.0, square))
     width = float(stats.norm.ppf(0.5 + 0.5 * confidence)) * error
     return Inference(value, error, value - width, value + width, confidence, flags)
 
@@ -170,14 +174,14 @@ def quantile(drawn: Drawn, phi: float, *, confidence: float = 0.95) -> Inference
         -math.inf if low is None else min(low, value),
         math.inf if high is None else max(high, value),
         confidence,
-        _flags(drawn, drawn.values[None, :], math.nan),
+        _flags(drawn, drawn.values[None, :]),
     )
 
 
 def distinct(drawn: Drawn, *, confidence: float = 0.95) -> Inference:
     """Different items; the bar is honest and wide, since no sample can do much better."""
     span = distinct_span(drawn, 1.0 - confidence)
-    flags = _flags(drawn, drawn.values[None, :], math.nan)
+    flags = _flags(drawn, drawn.values[None, :])
     return Inference(span.value, math.nan, span.low, span.high, confidence, flags)
 
 
@@ -197,13 +201,13 @@ def _slope(function: Callable[[Floats], Any], sums: Floats, scale: Floats) -> Fl
     return slope
 
 
-def _flags(drawn: Drawn, h: Floats, error: float) -> tuple[str, ...]:
+def _flags(drawn: Drawn, h: Floats) -> tuple[str, ...]:
     if drawn.design.exhaustive:
         return ()
     found = (
         ("few rows", len(drawn.values) < FEW),
         ("no spread", bool((h == h[:, :1]).all())),
         ("no design", isinstance(drawn.design, Known)),
-        ("approximate", drawn.design.approximate and not math.isnan(error)),
+        ("approximate", drawn.design.approximate),
     )
     return tuple(flag for flag, holds in found if holds)

@@ -41,7 +41,7 @@ class Poisson(Sampled):
 
     References
     ----------
-    DLT03: docs/reference/synopses/samples.md
+    DLT05: docs/reference/synopses/samples.md
     """
 
     name = "poisson"

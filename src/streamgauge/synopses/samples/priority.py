@@ -45,7 +45,7 @@ class Priority(Sampled, Expiring):
 
     References
     ----------
-    BDM02, BO07: docs/reference/synopses/samples.md
+    BDM02: docs/reference/synopses/samples.md
     """
 
     name = "priority"

@@ -162,6 +162,9 @@ class Sampled(Synopsis):
         """Sum of all items."""
         low, high = float(self.extremes[0]), float(self.extremes[1])
         mass = self._mass(drawn)
+        if drawn.design.exhaustive:
+            exact = float(drawn.values @ drawn.design.stands_for(len(drawn.values)))
+            return Span(exact, exact, exact)
         if low == high:
             ends = sorted((low * mass.low, low * mass.high))
             return Span(low * mass.value, *ends)

@@ -14,9 +14,9 @@ import numpy as np
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses.questions import Mean
 from streamgauge.synopses.samples.designs import Drawn
-from streamgauge.synopses.samples.designs import Stratified as StratifiedDesign
 from streamgauge.synopses.samples.reservoir import take_rows
 from streamgauge.synopses.samples.sampled import Sampled
+from streamgauge.synopses.samples.strata import Stratified as StratifiedDesign
 from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
 
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses.questions import Mean
-from streamgauge.synopses.samples.designs import Clusters, Drawn
+from streamgauge.synopses.samples.designs import Drawn
 from streamgauge.synopses.samples.dice import shuffle_first, stir
 from streamgauge.synopses.samples.sampled import Sampled
+from streamgauge.synopses.samples.strata import Clusters
 from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
 
 

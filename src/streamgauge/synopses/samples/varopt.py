@@ -39,7 +39,7 @@ class VarOpt(Sampled):
     >>> sample = VarOpt(k=100, seed=1)
     >>> sample.update(np.arange(10_000) % 10, weights=np.full(10_000, 2.0))
     >>> print(sample.query(Frequency(3)))
-    1400 in [354.847, 3597.79] at 95%, varopt
+    2000 in [660.453, 4496.88] at 95%, varopt
 
     References
     ----------
@@ -74,7 +74,7 @@ class VarOpt(Sampled):
         """Weights of any set of rows within `epsilon` of the total weight."""
         epsilon = share_of_weight(self.k, self.delta)
         return Guarantee(
-            self.law, epsilon, self.delta, ("seed independent of the data",), "CDKLT11 thm 6"
+            self.law, epsilon, self.delta, ("seed independent of the data",), "CDKLT11"
         )
 
     @classmethod
@@ -168,8 +168,6 @@ def _offer_rows(  # type: ignore[no-untyped-def]
     k = len(values) - 1
     heavy, held = counts[0], counts[1]
     threshold, total = levels[0], levels[1]
-    if dice[2] == 0:
-        stir(dice, words[0])
     for row in range(len(column)):
         total += weights[row]
         light_sum = threshold * (held - heavy)
@@ -185,6 +183,7 @@ def _offer_rows(  # type: ignore[no-untyped-def]
             light_sum += weights[row]
             own = held
             held += 1
+        stir(dice, words[row])
         if held <= k:
             continue
         # k + 1 rows: raise the threshold until their chances add up to k. Rows that leave the
@@ -198,7 +197,6 @@ def _offer_rows(  # type: ignore[no-untyped-def]
         _drop_one(values, sizes, dice, heavy, left, held, own, threshold, raised)
         held -= 1
         threshold = raised
-        stir(dice, words[row])
     counts[0], counts[1] = heavy, held
     levels[0], levels[1] = threshold, total
 

@@ -90,7 +90,7 @@ class EhCountMin(Laned[CellsLane]):
             2.0 * self.epsilon + others,
             math.exp(-self.depth),
             assumes=("seed independent of the data",),
-            cite="PGD12 thm 1",
+            cite="PGD12",
         )
 
     @classmethod

@@ -151,7 +151,7 @@ class EhHistogram(Laned[BinsLane]):
     def guarantee(self) -> Guarantee:
         """Ranges that end at boundaries are off by `epsilon` of the value at most, always."""
         return Guarantee(
-            "relative", self.epsilon, assumes=("ranges end at boundaries",), cite="DGIM02 sec 5"
+            "relative", self.epsilon, assumes=("ranges end at boundaries",), cite="DGIM02"
         )
 
     @classmethod

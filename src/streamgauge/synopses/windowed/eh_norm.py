@@ -151,7 +151,7 @@ class EhNorm(Laned[NormLane]):
             _width(self.p, self.copies, self.share, self.delta),
             self.delta,
             assumes=("draws made by hashing behave as independent ones", "the guide is right"),
-            cite="BO07 thm 1",
+            cite="BO07",
         )
 
     @classmethod

@@ -162,7 +162,7 @@ class EhVariance(Laned[MomentsLane]):
     def guarantee(self) -> Guarantee:
         """Off by `epsilon` of the variance at most, always; twice that for parts put together."""
         wider = 2.0 if len(self.lanes) > 1 else 1.0
-        return Guarantee("relative", wider * self.epsilon, cite="BDMO03 thm 1")
+        return Guarantee("relative", wider * self.epsilon, cite="BDMO03")
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:

@@ -99,7 +99,7 @@ class Rarity(Clocked):
         """Relative error of the number of items; the bar of a share comes with the answer."""
         law = distinct_law(self.hashes, self.delta)
         return Guarantee(
-            "relative", law, self.delta, assumes=("hashes act as random",), cite="DM02 sec 2"
+            "relative", law, self.delta, assumes=("hashes act as random",), cite="DM02"
         )
 
     @classmethod

@@ -93,7 +93,7 @@ class Similarity(Clocked):
         """Relative error of the number of items; the bar of a share comes with the answer."""
         bar = distinct_law(self.hashes, self.delta)
         return Guarantee(
-            "relative", bar, self.delta, assumes=("hashes act as random",), cite="DM02 sec 2"
+            "relative", bar, self.delta, assumes=("hashes act as random",), cite="DM02"
         )
 
     @classmethod
