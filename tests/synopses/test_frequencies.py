@@ -624,29 +624,29 @@ def test_frequent_items_bars_hold_when_it_must_drop() -> None:
 
 @pytest.mark.parametrize("kind", [SpaceSaving, MisraGries, LossyCounting, FrequentItems])
 def test_sized_for_a_share_that_cannot_fail(kind: Any) -> None:
-    sized = kind.sized_for(Need(HeavyHitters(0.02), Contract.relative(0.01)))
+    sized = kind.sized_for(Need(HeavyHitters(0.02), Contract.rank(0.01)))
     assert sized.guarantee.epsilon <= 0.01
     assert sized.guarantee.delta == 0.0
     with pytest.raises(ContractUnsatisfiable):
-        kind.sized_for(Need(TopK(5), Contract.rank(0.01)))
+        kind.sized_for(Need(TopK(5), Contract.relative(0.01)))
     with pytest.raises(ContractUnsatisfiable, match="take rows back"):
-        kind.sized_for(Need(TopK(5), Contract.relative(0.01), deletions=True))
+        kind.sized_for(Need(TopK(5), Contract.rank(0.01), deletions=True))
 
 
 @pytest.mark.parametrize("kind", [CountMin, CountSketch, StickySampling, SketchTopK, GroupTesting])
 def test_sized_for_a_share_that_may_fail(kind: Any) -> None:
-    contract = Contract.relative(0.05, confidence=0.99)
+    contract = Contract.rank(0.05, confidence=0.99)
     sized = kind.sized_for(Need(Frequency(1), contract))
     assert sized.guarantee.epsilon <= 0.05
     assert sized.guarantee.delta <= 0.01 + 1e-12
     with pytest.raises(ContractUnsatisfiable):
-        kind.sized_for(Need(Frequency(1), Contract.relative(0.05)))
+        kind.sized_for(Need(Frequency(1), Contract.rank(0.05)))
 
 
 def test_sized_for_a_window_and_for_memory() -> None:
-    need = Need(HeavyHitters(0.1), Contract.relative(0.02), window=60_000_000)
+    need = Need(HeavyHitters(0.1), Contract.rank(0.02), window=60_000_000)
     assert WindowFrequent.sized_for(need).guarantee.epsilon <= 0.02
-    small = Need(TopK(5), Contract.relative(0.001), memory=1000)
+    small = Need(TopK(5), Contract.rank(0.001), memory=1000)
     with pytest.raises(ContractUnsatisfiable, match="more memory"):
         SpaceSaving.sized_for(small)
     absolute = Need(Frequency(1), Contract.absolute(10.0), rows=1000)

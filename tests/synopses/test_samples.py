@@ -471,8 +471,10 @@ class TestWindows:
 
     def test_priority_of_an_empty_window(self) -> None:
         sample = Priority(5, 10, seed=1)
-        with pytest.raises(BindError):
-            sample.update([1.0, 2.0])
+        for times in (None, [0]):
+            with pytest.raises(BindError):
+                sample.update([1.0, 2.0], times=times)
+        assert sample.rows == 0
         sample.update([1.0, 2.0], times=[0, 1])
         assert sample.query(Count()).value == 2
         sample.advance(100)
@@ -808,8 +810,10 @@ class TestAnswers:
         assert told.low <= 5
 
     def test_infinite_numbers_are_refused(self) -> None:
+        sample = Reservoir(10)
         with pytest.raises(BindError):
-            Reservoir(10).update([1.0, math.inf])
+            sample.update([1.0, math.inf])
+        assert sample.to_bytes() == Reservoir(10).to_bytes()
 
     def test_text_is_refused(self) -> None:
         with pytest.raises(BindError):

@@ -73,7 +73,7 @@ class Contract:
 
     @classmethod
     def rank(cls, within: float, *, confidence: float = 1.0) -> Contract:
-        """Owe a quantile whose rank is off by at most `within` (a share of the rows)."""
+        """Owe an error of at most `within` of the rows: in the rank of a quantile, in a frequency."""
         return cls("rank" if within else "exact", within, confidence)
 
     def split(self, parts: int) -> tuple[Contract, ...]:
@@ -90,7 +90,9 @@ class Contract:
             # The synopsis was sized for the rank; whoever else widened the bar breaks it.
             return all(charge.by == answer.basis for charge in answer.charges)
         owed = self.within * abs(answer.value) if self.tolerance == "relative" else self.within
-        return max(answer.high - answer.value, answer.value - answer.low) <= owed
+        # A part in a billion is the rounding of a bar that fits exactly.
+        reach = max(answer.high - answer.value, answer.value - answer.low)
+        return reach <= owed * (1.0 + 1e-9)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""

@@ -48,9 +48,9 @@ def _budget(standing: Standing) -> str:
 
 
 def _others(standing: Standing) -> list[Refusal]:
-    """Synopses that answer such a question, and why another was chosen."""
+    """Synopses that would hold the contract too, and why another was chosen."""
     refused = choice_for(standing.query).refused
-    return [other for other in refused if not other.reason.startswith("does not answer")]
+    return [other for other in refused if other.reason.startswith("takes")]
 
 
 def _evaluation(

@@ -70,7 +70,11 @@ def _choose(need: Need, seed: int) -> Choice:
     if not sized:
         raise _refusal(need, refused)
     _, nbytes, model = min(sized, key=lambda found: found[:2])
-    others = (Refusal(m.name, f"takes {size:,} bytes") for _, size, m in sized if m is not model)
+    others = (
+        Refusal(m.name, f"takes {size:,} bytes{', one group at a time' if alone else ''}")
+        for alone, size, m in sorted(sized, key=lambda found: found[:2])
+        if m is not model
+    )
     return Choice(model, nbytes, (*others, *refused))
 
 

@@ -183,11 +183,11 @@ _KINDS = {
 def register_law(kind: str, k: int, delta: float) -> RegisterLaw:
     """The law of `k` registers of a kind, worked out once."""
     law = _KINDS[kind]
-    start = int(law.start * k)
+    start = int(_small_load(law.start, k, delta) * k)
     small = occupancy(k, start, delta) if start else None
     first = float(max(start, 1))
     few = np.arange(1.0, LEVELS) if kind == "fm" else np.array([first])
-    octaves = 56.0 - (math.log2(few[-1]) if kind == "fm" else math.log2(k) + law.start)
+    octaves = 56.0 - (math.log2(few[-1]) if kind == "fm" else math.log2(k) + 3.0)
     rest = few[-1] * 2.0 ** (np.arange(1, int(octaves * _OCTAVE)) / _OCTAVE)
     counts = np.concatenate([few, rest])
     chances = np.ascontiguousarray(law.chances(counts if kind == "fm" else counts / k))
@@ -200,6 +200,16 @@ def register_law(kind: str, k: int, delta: float) -> RegisterLaw:
     least, mean, most = (np.maximum.accumulate(column) for column in (least, mean, most))
     grid = (counts, np.log(counts), least, mean, most)
     return RegisterLaw(k, start, small, *grid, law.step, law.bias)
+
+
+def _small_load(load: float, k: int, delta: float) -> float:
+    """Items a register up to which registers in use are read.
+
+    Not so many that all registers could be in use, or a large count could pass for a small one.
+    """
+    if not load:
+        return 0.0
+    return max(0.5, min(load, math.log(k / math.log(10.0 / delta))))
 
 
 def _tails(chances: Floats, scores: Floats, k: int, tail: float) -> tuple[Floats, Floats, Floats]:

@@ -42,9 +42,9 @@ def smallest(
     made = make(sizes[min(low, len(sizes) - 1)], delta)
     if low < len(sizes) and (need.memory is None or made.nbytes <= need.memory):
         return made
-    reach = [make(size, delta) for size in sizes[: low + 1]]
-    fits = [one for one in reach if need.memory is None or one.nbytes <= need.memory]
-    best = min((one.guarantee.epsilon for one in fits), default=1.0)
+    tried = (make(size, delta) for size in reversed(sizes[: low + 1]))
+    fits = (one for one in tried if need.memory is None or one.nbytes <= need.memory)
+    best = next((one.guarantee.epsilon for one in fits), 1.0)
     raise ContractUnsatisfiable(
         f"{name} cannot hold {contract}",
         f"its best is within {best:.3g} of the count in {need.memory or 'any number of'} bytes",

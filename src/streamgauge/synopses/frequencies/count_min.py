@@ -96,11 +96,11 @@ class CountMin(Synopsis, Subtractable):
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Width from the tolerance (a share of the weight), depth from the confidence."""
         contract = need.contract
-        if contract.tolerance != "relative" or contract.confidence == 1.0:
+        if contract.tolerance != "rank" or contract.confidence == 1.0:
             raise ContractUnsatisfiable(
                 "count_min owes a share of the total weight at a confidence below 100%",
                 f"asked for {contract}",
-                "write Contract.relative(0.01, confidence=0.99), or use space_saving",
+                "write Contract.rank(0.01, confidence=0.99), or use space_saving",
             )
         width = math.ceil(math.e / contract.within)
         depth = max(1, math.ceil(math.log(1.0 / (1.0 - contract.confidence))))

@@ -86,7 +86,8 @@ class CountSketch(Synopsis, Subtractable):
         self.depth = depth
         self.delta = failure(width, depth)
         self.counters = np.zeros((depth, width))
-        self.hashes = family(seed, depth, 4)
+        # The spread of the others is read beside the item asked for: four of them and itself.
+        self.hashes = family(seed, depth, 5)
 
     @property
     def parameters(self) -> Values:
@@ -104,18 +105,18 @@ class CountSketch(Synopsis, Subtractable):
                 "the mass is the root of the sum of squared weights, at most their sum",
                 "seed independent of the data",
             ),
-            cite="CCF02 lemma 4",
+            cite="CCF02",
         )
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Width from the tolerance (of the weight, for want of its spread), depth from delta."""
         contract = need.contract
-        if contract.tolerance != "relative" or contract.confidence == 1.0:
+        if contract.tolerance != "rank" or contract.confidence == 1.0:
             raise ContractUnsatisfiable(
                 "count_sketch owes a share of the total weight at a confidence below 100%",
                 f"asked for {contract}",
-                "write Contract.relative(0.01, confidence=0.99), or use space_saving",
+                "write Contract.rank(0.01, confidence=0.99), or use space_saving",
             )
         width = max(NARROWEST, math.ceil(32.0 / contract.within**2))
         depth = 1

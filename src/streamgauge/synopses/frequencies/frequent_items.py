@@ -89,7 +89,7 @@ class FrequentItems(Synopsis, Enumerable):
     def guarantee(self) -> Guarantee:
         """No bar is wider than `epsilon` of the weight; bars cannot fail."""
         epsilon = datasketches.frequent_items_sketch.get_epsilon_for_lg_size(self.lg_k)
-        return Guarantee("additive", epsilon, 0.0, cite="ABLRSTZ17 thm 4")
+        return Guarantee("additive", epsilon, 0.0, cite="ABLRSTZ17")
 
     @property
     def unlisted(self) -> float:

@@ -97,7 +97,7 @@ class Hierarchical(Listed):
     @property
     def guarantee(self) -> Guarantee:
         """No prefix is off by more than `epsilon` of the weight; it cannot fail."""
-        return Guarantee("additive", 1.0 / (self.capacity + 1), 0.0, cite="MST12 thm 3.2")
+        return Guarantee("additive", 1.0 / (self.capacity + 1), 0.0, cite="MST12")
 
     @property
     def unlisted(self) -> float:

@@ -182,11 +182,11 @@ def share_owed(need: Need, name: str, *, deletions: bool = False) -> float:
     """The share of the total weight by which a contract lets a frequency be off."""
     contract = need.contract
     absolute = contract.tolerance == "absolute" and need.rows
-    if contract.tolerance != "relative" and not absolute:
+    if contract.tolerance != "rank" and not absolute:
         raise ContractUnsatisfiable(
             f"{name} owes a share of the total weight",
             f"asked for {contract}",
-            "write Contract.relative(0.01), or say how many rows are expected",
+            "write Contract.rank(0.01), or say how many rows are expected",
         )
     if need.deletions and not deletions:
         raise ContractUnsatisfiable(

@@ -78,9 +78,7 @@ class LossyCounting(Counted):
     @property
     def guarantee(self) -> Guarantee:
         """Too low by at most `epsilon` of the weight; it cannot fail."""
-        return Guarantee(
-            "additive", 1.0 / self.bucket, 0.0, assumes=(HASHED_TEXT,), cite="MM02 thm 4.1"
-        )
+        return Guarantee("additive", 1.0 / self.bucket, 0.0, assumes=(HASHED_TEXT,), cite="MM02")
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:

@@ -75,7 +75,7 @@ class MisraGries(Counted):
     def guarantee(self) -> Guarantee:
         """Too low by at most `epsilon` of the weight; it cannot fail."""
         return Guarantee(
-            "additive", 1.0 / (self.k + 1), 0.0, assumes=(HASHED_TEXT,), cite="MG82; ACHPWY13 thm 1"
+            "additive", 1.0 / (self.k + 1), 0.0, assumes=(HASHED_TEXT,), cite="MG82; ACHPWY13"
         )
 
     @classmethod

@@ -122,7 +122,7 @@ class SketchTopK(Counted):
             raise ContractUnsatisfiable(
                 "sketch_top_k owes the width of its bars at a confidence below 100%",
                 f"asked for {need.contract}",
-                "write Contract.relative(0.01, confidence=0.99), or use space_saving",
+                "write Contract.rank(0.01, confidence=0.99), or use space_saving",
             )
         size = math.ceil(1.0 / within)
         if isinstance(need.question, HeavyHitters):

@@ -82,7 +82,7 @@ class SpaceSaving(Counted, Coarsening):
     def guarantee(self) -> Guarantee:
         """No bar is wider than `epsilon` of the weight; it cannot fail."""
         epsilon = 1.0 / (self.capacity + 1)
-        return Guarantee("additive", epsilon, 0.0, assumes=(HASHED_TEXT,), cite="ACHPWY13 thm 1")
+        return Guarantee("additive", epsilon, 0.0, assumes=(HASHED_TEXT,), cite="ACHPWY13")
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:

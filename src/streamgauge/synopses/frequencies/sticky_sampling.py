@@ -81,7 +81,7 @@ class StickySampling(Counted):
     @property
     def guarantee(self) -> Guarantee:
         """Too low by more than `epsilon` of the rows with chance `delta` at most."""
-        return Guarantee("additive", self.epsilon, self.delta, (HASHED_TEXT,), "MM02 thm 4.2")
+        return Guarantee("additive", self.epsilon, self.delta, (HASHED_TEXT,), "MM02")
 
     @property
     def unlisted(self) -> float:

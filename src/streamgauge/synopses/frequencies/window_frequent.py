@@ -128,7 +128,7 @@ class WindowFrequent(Listed, Expiring):
     def guarantee(self) -> Guarantee:
         """Off by at most `epsilon` of the rows in the window; it cannot fail."""
         assumes = (HASHED_TEXT, "the mass is the rows in the window", "times do not fall")
-        return Guarantee("additive", self.epsilon, 0.0, assumes, "AM04 thm 1")
+        return Guarantee("additive", self.epsilon, 0.0, assumes, "AM04")
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:

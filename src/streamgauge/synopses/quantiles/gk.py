@@ -289,6 +289,18 @@ def compressed(summary: RankSummary, allowed: float) -> RankSummary:
     )
 
 
+def absorbed(summary: RankSummary, rows: Floats, share: float) -> RankSummary:
+    """Add rows of weight 1 to a summary of such rows, compressed to a share of their number."""
+    values, least, under, mass, _ = _absorb(
+        (summary.values, summary.at_least, summary.below, summary.mass),
+        rows,
+        np.ones(len(rows)),
+        share,
+        1.0,
+    )
+    return RankSummary(values, least, under, mass)
+
+
 @compiled
 def _fold(held, waiting, filled, column, weights, share, grain):  # type: ignore[no-untyped-def]
     """Put rows into the buffer, in order; a full buffer is absorbed and the list compressed."""

@@ -125,7 +125,7 @@ class Kll(Synopsis):
                 f"asked for {contract}",
                 "write Contract.rank(0.01, confidence=0.99), or use log_histogram for deletions",
             )
-        delta = 1.0 - contract.confidence
+        delta = round(1.0 - contract.confidence, 12)
         k = max(SMALLEST, math.ceil(_factor(delta) / contract.within))
         bytes_most = 8 * int(capacities(min(k, _K_MAX))[1][-1])
         if k > _K_MAX or (need.memory is not None and bytes_most > need.memory):
@@ -198,11 +198,17 @@ class Kll(Synopsis):
         """Compaction keeps the weight, levels are sorted and hold no more than they may."""
         found = group_of(self.state, 0)
         above = np.append(found["above"].astype(np.int64), 0)
-        assert int(-np.diff(above) @ 2 ** np.arange(len(above) - 1)) == self.rows
+        assert _rows_of(found) == self.rows
         assert above[0] <= self.state.totals[len(above) - 1]
         for top, bottom in pairwise(above[1:]):
             level = found["items"][above[0] - top : above[0] - bottom]
             assert (np.diff(level) >= 0).all()
+
+
+def _rows_of(arrays: Arrays) -> int:
+    """Rows of a group: an item of level h stands for 2^h of them."""
+    sizes = -np.diff(np.append(arrays["above"].astype(np.int64), 0))
+    return int(sizes @ (1 << np.arange(len(sizes), dtype=np.int64)))
 
 
 def _factor(delta: float) -> float:
@@ -299,10 +305,10 @@ class KllBank(Bank):
     def synopsis(self, group: int) -> Kll:
         """One group's sketch."""
         new: Kll = self.model.empty()
-        new._load({}, group_of(self.state, group))
-        rows = np.empty(self.n_groups)
-        weights_of(self.state, rows)
-        new.rows, new.mass = int(rows[group]), float(rows[group])
+        found = group_of(self.state, group)
+        new._load({}, found)
+        new.rows = _rows_of(found)
+        new.mass = float(new.rows)
         return new
 
     def to_bytes(self) -> list[bytes]:

@@ -9,6 +9,7 @@ changes when a piece moves to a larger place.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +53,7 @@ class Compactors(NamedTuple):
     seed: npt.NDArray[np.uint64]
 
 
+@lru_cache(maxsize=64)
 def capacities(k: int) -> tuple[Ints, Ints]:
     """Capacity of a level by depth below the top, and of all levels by their number.
 

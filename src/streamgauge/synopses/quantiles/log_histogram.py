@@ -124,7 +124,8 @@ class LogHistogram(Synopsis, Subtractable, Coarsening):
                 f"asked for {contract} of {type(need.question).__name__}",
                 "write Contract.relative(0.01), or use kll for an error in rank",
             )
-        new = cls(min(within, 0.5), seed=seed)
+        # The bar must fit the contract seen from the value as well as from the truth.
+        new = cls(min(within / (1.0 + within), 0.5), seed=seed)
         if need.memory is not None and need.universe is not None:
             octaves = sum(math.log2(max(1, abs(end))) + 1.0 for end in need.universe)
             size = 8 * new.bins.per_octave * octaves

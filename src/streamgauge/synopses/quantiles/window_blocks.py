@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamgauge.synopses.quantiles.gk import compressed
+from streamgauge.synopses.quantiles.gk import absorbed
 from streamgauge.synopses.quantiles.rank_summary import (
     EMPTY,
     ROUNDING,
@@ -58,7 +58,7 @@ class Level:
     done: dict[int, RankSummary] = field(default_factory=dict)
     open: RankSummary = EMPTY
 
-    def add(self, start: int, rows: Floats, exact: RankSummary, epsilon: float) -> None:
+    def add(self, start: int, rows: Floats, ordered: Floats, epsilon: float) -> None:
         """Fold a chunk that begins at row `start`; chunks and blocks fit into one another."""
         if self.size < len(rows):
             for begin in range(start, start + len(rows), self.size):
@@ -71,9 +71,8 @@ class Level:
             return
         # A block under way hides the same share of its rows as in the end, and never more than
         # epsilon, so that a young stream is served too.
-        both = combine(self.open, exact)
         share = min((self.gap + 1.0) / self.size, 2.0 * epsilon)
-        self.open = compressed(both, share * both.mass)
+        self.open = absorbed(self.open, ordered, share)
         if start + len(rows) == begin + self.size:
             self.done[begin] = thin(self.open, self.gap)
             self.open = EMPTY
@@ -84,7 +83,7 @@ class Level:
 
     def drop(self, before: int) -> None:
         """Forget blocks that end at or before a row."""
-        for begin in [b for b in self.done if b + self.size <= before]:
+        while self.done and (begin := next(iter(self.done))) + self.size <= before:
             del self.done[begin]
 
     def paired(self, gap: float, stop: int) -> Level:
@@ -145,10 +144,10 @@ class Rung:
                 first = max(first, before + self.step - after)
         return Edge(min(first, last), last)
 
-    def fold(self, start: int, rows: Floats, exact: RankSummary, epsilon: float) -> None:
+    def fold(self, start: int, rows: Floats, ordered: Floats, epsilon: float) -> None:
         """Put a chunk into the blocks of every level."""
         for level in self.levels:
-            level.add(start, rows, exact, epsilon)
+            level.add(start, rows, ordered, epsilon)
 
     def skip(self) -> None:
         """Pass over a chunk that no window will ask for, with the blocks it belongs to."""
@@ -250,7 +249,7 @@ def grid(rows: float) -> tuple[int, int]:
     size = max(1, math.floor(rows))
     unit = MARKS if size > MARKS else 1
     if size > CHUNK:
-        unit = 1 << (size.bit_length() - 4)
+        unit = 1 << (size.bit_length() - 3)
         return size - size % unit, min(unit, CHUNK)
     size -= size % unit
     chunk = size

@@ -184,7 +184,7 @@ class WindowQuantiles(Synopsis, Expiring):
             length = self._length(len(self._tail) - start)
             rows = self._tail[start : start + length]
             times = self._tail_times[start : start + length]
-            exact = EMPTY
+            ordered = np.sort(rows)
             for rung in self._rungs:
                 rung.mark(self._flushed, times)
                 top = rung is self._rungs[-1]
@@ -195,8 +195,7 @@ class WindowQuantiles(Synopsis, Expiring):
                 if far and not (top and self.any_width):
                     rung.skip()
                     continue
-                exact = exact if len(exact) else of_rows(rows)
-                rung.fold(self._flushed, rows, exact, self.epsilon)
+                rung.fold(self._flushed, rows, ordered, self.epsilon)
             self._flushed += length
             start += length
             self._climb(int(times[-1]))

@@ -161,8 +161,8 @@ def mean_limits(y, n, tail):  # type: ignore[no-untyped-def]
     """Limits of the mean of n rows in [0, 1] from a sample y, in random order.
 
     Without replacement, or with it when n is infinite. A gambler bets against each candidate; the
-    chance that his capital ever grows by a factor is at most one over that factor (WR20, WR24). A tenth
-    of the chance goes to Hoeffding's and Serfling's bound, so that no bar is wider than it.
+    chance that his capital ever grows by a factor is at most one over that factor (WR20, WR24).
+    A tenth of the chance goes to Hoeffding's and Serfling's bound, so that no bar is wider than it.
     """
     k = len(y)
     owed = -math.log((1.0 - _CAPPED) * tail)

@@ -15,6 +15,7 @@ import numpy as np
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.hashing import mix64
 from streamgauge.kernel.jit import compiled
+from streamgauge.kernel.keys import Column
 from streamgauge.synopses.questions import Count
 from streamgauge.synopses.samples.designs import Drawn, Simple, Span, Unsized
 from streamgauge.synopses.samples.limits import population_limits
@@ -100,6 +101,18 @@ class Priority(Sampled, Expiring):
         rows = np.arange(3000, dtype=np.int64)
         return Trial(rows, Count(), times=rows // 3, now=999)
 
+    def update(
+        self, column: Column, weights: Column | None = None, times: Column | None = None
+    ) -> None:
+        """Fold rows with their times; late ones are put in their place."""
+        if times is None or len(times) != len(column):
+            raise BindError(
+                "priority needs the time of each row",
+                f"{len(column)} rows, {0 if times is None else len(times)} times",
+                "give times=, a whole number for each row",
+            )
+        super().update(column, weights, times)
+
     def advance(self, now: int) -> None:
         """Move the clock; rows that left the window go."""
         self.clock[0] = max(int(self.clock[0]), now)
@@ -132,12 +145,7 @@ class Priority(Sampled, Expiring):
         return Drawn(values, Unsized(Span(guess, low, high), size, self.seed))
 
     def _take(self, column: Floats, weights: Floats | None, times: Ints | None) -> None:
-        if times is None:
-            raise BindError(
-                "priority needs the time of each row",
-                f"{len(column)} rows came without",
-                "give times=, whole numbers that do not fall",
-            )
+        assert times is not None, "update asks for times"
         priorities = np.empty(len(column))
         _draw_priorities(self.dice, column.view(np.uint64), times, int(self.clock[1]), priorities)
         self.clock[1] += len(column)

@@ -13,6 +13,7 @@ import numpy as np
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.jit import compiled
+from streamgauge.kernel.keys import Column
 from streamgauge.synopses.questions import Quantile
 from streamgauge.synopses.samples.designs import Drawn, Simple
 from streamgauge.synopses.samples.dice import (
@@ -135,10 +136,11 @@ class RandomPairing(Sampled):
         signs = np.ones(len(column)) if weights is None else np.ascontiguousarray(weights)
         self._change(column.view(np.int64), column, signs)
 
-    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        if weights is not None:
-            self._check_signs(weights)
-        super()._add(column, weights, times)
+    def _checked_weights(self, weights: Column | None, size: int, given: Any) -> Floats | None:
+        signs = super()._checked_weights(weights, size, given)
+        if signs is not None:
+            self._check_signs(signs)
+        return signs
 
     def _check_signs(self, signs: Floats) -> None:
         wrong = np.abs(signs) != 1.0

@@ -17,6 +17,7 @@ from streamgauge.contracts.contract import Contract
 from streamgauge.contracts.estimate import NOTHING
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
+from streamgauge.kernel.keys import Items
 from streamgauge.synopses.questions import (
     Count,
     Distinct,
@@ -94,7 +95,8 @@ class Sampled(Synopsis):
             self.law, epsilon, self.delta, ("seed independent of the data",), "H63 thm 4"
         )
 
-    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
+    def _ready(self, given: Items) -> Any:
+        column = super()._ready(given)
         if not np.isfinite(column).all():
             wrong = int((~np.isfinite(column)).sum())
             raise BindError(
@@ -102,6 +104,9 @@ class Sampled(Synopsis):
                 f"{wrong} of {len(column)} are infinite",
                 "leave those rows out: a sample cannot bound their sum",
             )
+        return column
+
+    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         self.extremes[0] = min(self.extremes[0], float(column.min()))
         self.extremes[1] = max(self.extremes[1], float(column.max()))
         # One zero, so that equal numbers have equal bits.
@@ -212,8 +217,6 @@ class Sampled(Synopsis):
             # Bars of sums are capped by the plain bound at a tenth of the chance.
             spare = 10.0
         size = math.ceil(math.log(2.0 * spare / delta) / (2.0 * share * share))
-        if need.rows is not None:
-            size = min(size, max(1, need.rows))
         if need.memory is not None and size * BYTES_PER_ROW > need.memory:
             feasible = math.sqrt(
                 math.log(2.0 * spare / delta) / (2.0 * max(1, need.memory // BYTES_PER_ROW))

@@ -145,7 +145,7 @@ class EhNorm(Laned[NormLane]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The width of a bar as the theorem has it; bars are as wide as the sketches say."""
+        """A width that bars seldom reach; they are as wide as the sketches say."""
         return Guarantee(
             "relative",
             _width(self.p, self.copies, self.share, self.delta),
@@ -230,14 +230,17 @@ def _estimator(p: float) -> str:
 
 
 def _width(p: float, copies: int, share: float, delta: float) -> float:
-    """Half-width of a bar as a share of its middle, with buckets as the theorem has them."""
+    """Half-width that bars exceed with chance `delta` at most, as a share of their middle.
+
+    The sketch of the inner rows may be as low, and that of the outer rows as high, as their law
+    allows; so the width of the law counts twice.
+    """
     off = law(p, copies, delta, _estimator(p))
     # A function of p-th powers that lost `share` when buckets were put together has lost no more
     # than this ever after.
     kept = max(0.0, 1.0 - p * share ** (1.0 / p))
-    low, high = kept * math.exp(off.low), math.exp(off.high)
-    width: float = (high - low) / (high + low)
-    return width
+    ratio: float = kept * math.exp(2.0 * (off.low - off.high))
+    return (1.0 - ratio) / (1.0 + ratio)
 
 
 @compiled
