@@ -165,10 +165,11 @@ def test_large_and_small_tables_agree(occupied: int) -> None:
         )
         chance[0] = 0.0
         tails[n] = (chance[occupied:].sum(), chance[: occupied + 1].sum())
-    assert tails[int(low)][0] > 0.05 * 0.97
-    assert low <= 1 or low <= occupied or tails[int(low) - 1][0] < 0.05 * 1.1
-    assert tails[int(high)][1] > 0.05 * 0.97
-    assert tails[int(high) + 2][1] < 0.05 * 1.1
+    # What is left out is refuted, and hardly anything is kept that is refuted too.
+    assert low <= occupied or tails[int(low) - 1][0] < 0.05 * 1.03
+    assert tails[int(low) + 1][0] > 0.05 * 0.97
+    assert tails[int(high) + 1][1] < 0.05 * 1.03
+    assert high <= occupied or tails[int(high) - 1][1] > 0.05 * 0.97
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.03])
@@ -209,7 +210,7 @@ def test_few_items_meet_a_bitmap_exactly() -> None:
 @pytest.mark.parametrize("kind", ["hll", "loglog", "super_loglog", "pcsa"])
 @pytest.mark.parametrize("n", [1, 5, 40, 150, 2000])
 def test_register_laws_hold(kind: str, n: int) -> None:
-    k, runs = 32, 300
+    k, runs = 32, 200
     rng = np.random.default_rng([n, *kind.encode()])
     occupied, totals = np.empty(runs, np.int64), np.empty(runs)
     for run in range(runs):
@@ -387,7 +388,7 @@ def test_theta_is_that_of_datasketches_byte_for_byte(n: int) -> None:
 
 
 def test_theta_algebra_holds_as_often_as_promised() -> None:
-    runs, broken = 250, np.zeros(3, np.int64)
+    runs, broken = 150, np.zeros(3, np.int64)
     for run in range(runs):
         one = fed(Theta(6, seed=run), np.arange(0, 600))
         two = fed(Theta(6, seed=run), np.arange(400, 900))

@@ -331,6 +331,7 @@ def test_group_testing_names_whole_numbers_of_its_bits() -> None:
     for column in ([256], [-1], ["a"], [0.5]):
         with pytest.raises(BindError):
             narrow.update(column)
+    assert narrow.rows == 0
     with pytest.raises(ContractUnsatisfiable, match="finds shares"):
         narrow.query(HeavyHitters(0.1))
 
@@ -437,10 +438,12 @@ def test_window_is_small_and_does_not_depend_on_batches() -> None:
 
 def test_window_refuses_falling_times() -> None:
     window = WindowFrequent(10, 0.5, "rows")
-    with pytest.raises(BindError, match="do not fall"):
-        window.update([1, 2])
-    with pytest.raises(BindError, match="do not fall"):
-        window.update([1, 2], None, [5, 4])
+    window.update([1, 2], None, [4, 5])
+    for times in (None, [6], [7, 6], [4, 6]):
+        with pytest.raises(BindError, match="do not fall"):
+            window.update([1, 2], None, times)
+    window.validate()
+    assert window.rows == 2
 
 
 # Items come back as they were given.
@@ -493,6 +496,7 @@ def test_a_column_of_another_type_is_refused() -> None:
         synopsis.update(["a"])
     with pytest.raises(BindError, match="change their type"):
         synopsis.update([0.5])
+    assert synopsis.rows == 3
     with pytest.raises(BindError, match="not counted"):
         synopsis.query(Frequency(None))
     words = SpaceSaving(4)

@@ -230,9 +230,17 @@ def grouping(kind: Kind, column: Column) -> None:
             bars = bank.bars(question)
             told = bank.synopsis(1).query(question)
             assert same(Estimate(bars.value[1], bars.low[1], bars.high[1]), told)
-    fresh = bank_of(model, 0)
+    fresh, stored = bank_of(model, 0), bank_of(model, 0)
     fresh.load(bank.to_bytes())
     assert fresh.to_bytes() == bank.to_bytes()
+    stored.restore(bank.save())
+    assert stored.to_bytes() == bank.to_bytes()
+    stored.update(groups, column)
+    bank.update(groups, column)
+    if kind.repeatable:
+        assert stored.to_bytes() == bank.to_bytes(), "a stored bank goes on differently"
+    moved = bank.placed(np.array([2, 0]), 3)
+    assert moved.to_bytes() == [bank.to_bytes()[1], b"", bank.to_bytes()[0]]
 
 
 def raises(error: type[StreamgaugeError], call: Any, *given: Any) -> bool:

@@ -63,7 +63,7 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
     reallocation
         piecemeal or wholesale.
     partition
-        uniform or quantile.
+        quantile: buckets of equal mass; uniform: of equal width, better where the range is narrow.
     recount
         Whether the window's rows are counted anew when edges move, which makes all totals exact
         and an answer wrong by one bucket at most; else totals are interpolated.
@@ -94,7 +94,7 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
         offset: float = 0.0,
         intervals: int = 20,
         reallocation: str = "piecemeal",
-        partition: str = "uniform",
+        partition: str = "quantile",
         recount: bool = True,
         *,
         seed: int = 0,

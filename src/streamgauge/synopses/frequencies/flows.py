@@ -161,7 +161,6 @@ class Flows(Counted):
         return super()._bar(value, low, high, 0.0)
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        words = self.vocabulary.words(column)
         self.floor, self.held = _fold(
             self.words,
             self.counts,
@@ -171,7 +170,7 @@ class Flows(Counted):
             self.entries,
             self.counters,
             self.hashes,
-            words,
+            column,
             NO_WEIGHTS if weights is None else weights,
         )
         self.vocabulary.keep(self._entries().words)

@@ -160,15 +160,29 @@ class FrequentItems(Synopsis, Enumerable):
         rows = self.sketch.get_frequent_items(kind, 0)
         return sorted(rows, key=lambda row: (-row[3], row[0]))
 
-    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        names, totals = _totals(column, weights)
-        kind = _kind_of(column)
-        if self.kind not in (None, kind):
+    def _ready(self, given: Items) -> Items:
+        kind = _kind_of(given)
+        if len(given) and self.kind not in (None, kind):
             raise BindError(
                 "the items change their type",
                 f"{self.kind} before, {kind} now",
                 "give columns of one type, or one synopsis to each",
             )
+        return given
+
+    def _checked_weights(self, weights: Any, size: int, given: Any) -> Floats | None:
+        kept = super()._checked_weights(weights, size, given)
+        if kept is not None and (kept != np.floor(kept)).any():
+            raise BindError(
+                "frequent_items takes whole weights",
+                f"{int((kept != np.floor(kept)).sum())} of {len(kept)} are not",
+                "use space_saving, which takes any weights above 0",
+            )
+        return kept
+
+    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
+        names, totals = _totals(column, weights)
+        kind = _kind_of(column)
         if self.sketch is None:
             self.kind, self.sketch = kind, _sketch_class(kind)(self.lg_k)
         for item, weight in zip(names, totals, strict=True):
@@ -270,17 +284,10 @@ def _kind_of(given: Items) -> str:
 
 def _totals(given: Items, weights: Floats | None) -> tuple[list[Any], list[int]]:
     """Distinct items in order of appearance, and the weight of each."""
-    _kind_of(given)
     values = given.values
     coded = values if pa.types.is_dictionary(values.type) else pc.dictionary_encode(values)
     codes = np.asarray(coded.indices.to_numpy(), np.int64)
     weight = np.ones(len(codes)) if weights is None else weights
-    if (weight != np.floor(weight)).any():
-        raise BindError(
-            "frequent_items takes whole weights",
-            f"{int((weight != np.floor(weight)).sum())} of {len(weight)} are not",
-            "use space_saving, which takes any weights above 0",
-        )
     totals = np.bincount(codes, weights=weight, minlength=len(coded.dictionary))
     used = np.flatnonzero(totals > 0.0)
     return coded.dictionary.take(used).to_pylist(), totals[used].astype(np.int64).tolist()

@@ -139,8 +139,7 @@ class GroupTesting(Synopsis, Subtractable, Enumerable):
         return [found.item for found in self._heavy(1.0 / self.k)]
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        words = self._words(column)
-        _fold(self.counters, self.hashes, words, NO_WEIGHTS if weights is None else weights)
+        _fold(self.counters, self.hashes, column, NO_WEIGHTS if weights is None else weights)
 
     def _merge(self, other: Self) -> None:
         self.counters += other.counters
@@ -187,6 +186,9 @@ class GroupTesting(Synopsis, Subtractable, Enumerable):
         """
         union = 2.0 * self.tests * self.k / self.delta
         return float(self.mass / self.buckets * union ** (1.0 / (self.tests - 1)))
+
+    def _ready(self, given: Items) -> Words:
+        return self._words(given) if len(given) else np.empty(0, np.uint64)
 
     def _words(self, given: Items) -> Words:
         values = given.values

@@ -16,6 +16,7 @@ import pyarrow as pa
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
+from streamgauge.kernel.keys import Items
 from streamgauge.synopses.frequencies.listed import Entries, Listed, check_memory, counters_owed
 from streamgauge.synopses.frequencies.slots import (
     IN_ORDER,
@@ -25,7 +26,7 @@ from streamgauge.synopses.frequencies.slots import (
     place,
     slots_for,
 )
-from streamgauge.synopses.frequencies.vocabulary import Vocabulary
+from streamgauge.synopses.frequencies.vocabulary import Vocabulary, Words
 from streamgauge.synopses.questions import Count, Frequency, HeavyHitters, RangeCount, TopK
 from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
 
@@ -219,21 +220,25 @@ class Hierarchical(Listed):
         absent = max(0, stop - start) - int(there.sum())
         return float(low[there].sum()), float(high[there].sum() + absent * self.floors[level])
 
-    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        if not pa.types.is_integer(column.values.type):
+    def _ready(self, given: Items) -> Words:
+        if not len(given):
+            return super()._ready(given)
+        if not pa.types.is_integer(given.values.type):
             raise BindError(
                 "hierarchical takes whole numbers",
-                f"the column has type {column.values.type}",
+                f"the column has type {given.values.type}",
                 "give addresses or codes as whole numbers",
             )
-        values = column.values.to_numpy()
+        values = given.values.to_numpy()
         if int(values.min()) < 0 or int(values.max()) >> self.bits:
             raise BindError(
                 f"hierarchical was built for items of {self.bits} bits",
                 f"items from {int(values.min())} to {int(values.max())}",
                 "give a larger `bits`, at most 63",
             )
-        words = self.vocabulary.words(column)
+        return super()._ready(given)
+
+    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         for level, shift in enumerate(self.shifts):
             self.floors[level], self.held[level] = fold(
                 self.words[level],
@@ -243,11 +248,11 @@ class Hierarchical(Listed):
                 self.held[level],
                 self.capacity,
                 2 * self.capacity,
-                words >> np.uint64(shift),
+                column >> np.uint64(shift),
                 NO_WEIGHTS if weights is None else weights,
                 IN_ORDER,
                 0,
-                len(words),
+                len(column),
             )
 
     def _merge(self, other: Self) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
+from streamgauge.kernel.keys import Items
 from streamgauge.synopses.frequencies.slots import place, room_of, slots_for
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary, Words
 from streamgauge.synopses.questions import Count, Frequency, Heavy, HeavyHitters, Question, TopK
@@ -69,6 +70,10 @@ class Listed(Synopsis, Enumerable):
     def candidates(self) -> list[Any]:
         """Items held, those of largest weight first."""
         return self.vocabulary.items(self._entries().sorted().words)
+
+    def _ready(self, given: Items) -> Words:
+        """The column as words."""
+        return self.vocabulary.words(given) if len(given) else np.empty(0, np.uint64)
 
     def _answer(self, question: Any) -> Any:
         if isinstance(question, Count):

@@ -101,10 +101,9 @@ class LossyCounting(Counted):
         return Trial(rows, Frequency(seed % 1000))
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        words = self.vocabulary.words(column)
         weight = NO_WEIGHTS if weights is None else weights
         row = 0
-        while row < len(words):
+        while row < len(column):
             row, self.weight, self.floor, self.held, self.peak = _fold(
                 self.words,
                 self.counts,
@@ -114,11 +113,11 @@ class LossyCounting(Counted):
                 self.held,
                 self.peak,
                 self.bucket,
-                words,
+                column,
                 weight,
                 row,
             )
-            if row < len(words):
+            if row < len(column):
                 table = grown(self.words, self.counts, self.errors, 2 * self.held)
                 self.words, self.counts, self.errors = table
         self.vocabulary.keep(self._entries().words)

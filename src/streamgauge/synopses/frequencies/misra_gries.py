@@ -97,10 +97,9 @@ class MisraGries(Counted):
         return Trial(rounds, Frequency(seed))
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        words = self.vocabulary.words(column)
         weight = NO_WEIGHTS if weights is None else weights
         self.floor, self.held = _fold(
-            self.words, self.counts, self.errors, self.floor, self.held, self.k, words, weight
+            self.words, self.counts, self.errors, self.floor, self.held, self.k, column, weight
         )
         self.vocabulary.keep(self._entries().words)
 

@@ -187,7 +187,6 @@ class SketchTopK(Counted):
         return super()._bar(value, low, high, delta if self.signed else 0.0)
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        words = self.vocabulary.words(column)
         self.floor, self.held = _fold(
             self.words,
             self.counts,
@@ -198,7 +197,7 @@ class SketchTopK(Counted):
             self.counters,
             self.hashes,
             self.signed,
-            words,
+            column,
             NO_WEIGHTS if weights is None else weights,
         )
         self.vocabulary.keep(self._held_words())

@@ -111,7 +111,6 @@ class SpaceSaving(Counted, Coarsening):
         return coarse
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        words = self.vocabulary.words(column)
         weight = NO_WEIGHTS if weights is None else weights
         self.floor, self.held = fold(
             self.words,
@@ -121,11 +120,11 @@ class SpaceSaving(Counted, Coarsening):
             self.held,
             self.capacity,
             self.limit,
-            words,
+            column,
             weight,
             IN_ORDER,
             0,
-            len(words),
+            len(column),
         )
         self.vocabulary.keep(self._entries().words)
 

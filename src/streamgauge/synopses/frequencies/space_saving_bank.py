@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from streamgauge.kernel.errors import IncompatibleSynopsis
 from streamgauge.kernel.jit import compiled
@@ -182,6 +183,14 @@ class SpaceSavingBank(Bank):
         for group, part in enumerate(data):
             if part:
                 self._put(group, type(self.model).from_bytes(part))
+
+    def placed(self, places: npt.NDArray[np.int64], n_groups: int) -> SpaceSavingBank:
+        """Tables moved to other groups."""
+        new = SpaceSavingBank(self.model, n_groups)
+        for name in _COLUMNS:
+            getattr(new, name)[places] = getattr(self, name)
+        new.vocabulary.join(self.vocabulary)
+        return new
 
     def save(self) -> dict[str, Array]:
         """State as arrays."""

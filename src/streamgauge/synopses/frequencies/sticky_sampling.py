@@ -159,9 +159,8 @@ class StickySampling(Counted):
         return self._told(entries, count=len(entries.words))
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        words = self.vocabulary.words(column)
         row = 0
-        while row < len(words):
+        while row < len(column):
             row, self.seen, self.rate, self.held, self.peak = _fold(
                 self.words,
                 self.counts,
@@ -172,10 +171,10 @@ class StickySampling(Counted):
                 self.peak,
                 self.phase,
                 np.uint64(self.seed),
-                words,
+                column,
                 row,
             )
-            if row < len(words):
+            if row < len(column):
                 table = grown(self.words, self.counts, self.errors, 2 * self.held)
                 self.words, self.counts, self.errors = table
         self.vocabulary.keep(self.words[self.counts > 0.0])

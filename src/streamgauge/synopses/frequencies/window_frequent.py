@@ -15,6 +15,7 @@ import numpy as np
 
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.keys import Column
 from streamgauge.synopses.frequencies.listed import HASHED_TEXT, Entries, Listed, share_owed
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary, Words
 from streamgauge.synopses.questions import Count, Frequency, HeavyHitters
@@ -174,19 +175,27 @@ class WindowFrequent(Listed, Expiring):
         """One within the window, else zero."""
         return ((times > now - self.window) & (times <= now)).astype(np.float64)
 
-    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        if times is None or (np.diff(times) < 0).any() or times[0] < self.now:
+    def update(
+        self, column: Column, weights: Column | None = None, times: Column | None = None
+    ) -> None:
+        """Fold a column of items with their times, which do not fall."""
+        instants: Ints = np.asarray([] if times is None else times, np.int64)
+        rising = bool((instants >= self.now).all() and (np.diff(instants) >= 0).all())
+        if instants.shape != (len(column),) or not rising:
             raise BindError(
-                "window_frequent needs times that do not fall",
-                "no times" if times is None else f"{int(times.min())} after {self.now}",
+                "window_frequent needs times that do not fall, one for each item",
+                f"{instants.size} times for {len(column)} items, the last before was {self.now}",
                 "give times=, in ascending order; row numbers for a window of rows",
             )
-        words = self.vocabulary.words(column)
-        self.recent = np.concatenate([self.recent, words])
+        super().update(column, weights, instants)
+
+    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
+        assert times is not None
+        self.recent = np.concatenate([self.recent, column])
         self.recent_times = np.concatenate([self.recent_times, times])
-        start = self.seen + len(words) - len(self.recent)
+        start = self.seen + len(column) - len(self.recent)
         closed = self.seen // self.block
-        self.seen += len(words)
+        self.seen += len(column)
         for place in range(closed, self.seen // self.block):
             self._close(place, place * self.block - start)
         keep = self.seen % self.block + min(self.raw, self.seen // self.block * self.block)

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
@@ -38,6 +39,7 @@ from streamgauge.synopses.quantiles.kll_levels import (
     widened,
 )
 from streamgauge.synopses.quantiles.kll_merge import merged
+from streamgauge.synopses.quantiles.kll_pack import moved, packed, unpacked
 from streamgauge.synopses.questions import Count, Max, Min, Quantile, Question, RangeCount, Rank
 from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Synopsis, Trial, Values
 
@@ -325,6 +327,21 @@ class KllBank(Bank):
                 found = Kll.from_bytes(part)
                 self.model._check_fits(found)
                 self.state = set_group(self.state, group, group_of(found.state, 0))
+
+    def placed(self, places: npt.NDArray[np.int64], n_groups: int) -> KllBank:
+        """Sketches moved to other groups."""
+        new = KllBank(self.model, 0)
+        new.restore(moved(self.save(), places, n_groups))
+        return new
+
+    def save(self) -> Arrays:
+        """State as arrays."""
+        return packed(self.state)
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take state as saved."""
+        self.n_groups = len(arrays["heads"])
+        self.state = unpacked(self.model.k, self.model.seed, arrays)
 
 
 Kll.bank_kind = KllBank

@@ -11,6 +11,7 @@ import math
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
@@ -402,6 +403,38 @@ class LogHistogramBank(Bank):
                 row = widened(held[group].grid, *span_of(self.grid))
                 self.grid.counts[group] = row.counts[0]
                 self.grid.rows[group] = held[group].rows
+
+    def placed(self, places: npt.NDArray[np.int64], n_groups: int) -> LogHistogramBank:
+        """Rows of the grid moved to other groups."""
+        new = LogHistogramBank(self.model, n_groups)
+        counts = np.zeros((n_groups, self.grid.counts.shape[1]))
+        rows = np.zeros(n_groups, np.int64)
+        counts[places], rows[places] = self.grid.counts, self.grid.rows
+        new.grid, new.whole = self.grid._replace(counts=counts, rows=rows), self.whole
+        return new
+
+    def save(self) -> Arrays:
+        """Cells that hold something, by their place in the grid."""
+        grid = trimmed(self.grid)
+        flat = grid.counts.ravel()
+        cells = np.flatnonzero(flat)
+        shape = (*grid.counts.shape, *grid[2:], int(self.whole))
+        return {
+            "cells": cells,
+            "counts": flat[cells],
+            "rows": grid.rows,
+            "shape": np.array(shape, np.int64),
+        }
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take cells as saved."""
+        n_groups, width, n_negative, first_negative, first_positive, whole = arrays[
+            "shape"
+        ].tolist()
+        counts = np.zeros(n_groups * width)
+        counts[arrays["cells"]] = arrays["counts"]
+        self.n_groups, self.whole = n_groups, bool(whole)
+        self.grid = Grid(counts.reshape(n_groups, width), arrays["rows"], *place)
 
 
 LogHistogram.bank_kind = LogHistogramBank
