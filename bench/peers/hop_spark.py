@@ -30,7 +30,7 @@ def run(task: Task) -> Outcome:
 
 
 def _frame(form: str, rows: Any) -> Any:
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as F  # noqa: N812
 
     if form == "scan":
         return rows

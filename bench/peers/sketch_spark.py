@@ -34,10 +34,11 @@ def run(task: Task) -> Outcome:
     forms = {
         "scan": "sum(v)",
         "distinct": "hll_sketch_estimate(hll_sketch_agg(key, 12))",
-        "quantiles": f"kll_sketch_get_quantile_double(kll_sketch_agg_double(v, 200), array({shares}))",
+        "quantiles": "kll_sketch_get_quantile_double("
+        f"kll_sketch_agg_double(v, 200), array({shares}))",
         "top": f"approx_top_k(key, {TOP})",
     }
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as F  # noqa: N812
 
     if task.form == "scan":
         query = frame.agg(F.count("*"), F.sum("v"), F.max("key"))

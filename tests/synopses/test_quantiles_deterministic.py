@@ -320,7 +320,7 @@ class TestMrl:
 
     def test_a_collapse_keeps_the_middles(self) -> None:
         """Weights 1, 1 and 1: of the merged nine values every second of three."""
-        summary = Mrl(0.5, 9, "ars")
+        summary = Mrl(0.5, 100, "ars")
         summary._plan = summary._plan._replace(buffers=6, size=3)
         summary.update(np.array([7.0, 1, 4, 2, 5, 8, 3, 6, 9, 10]))
         (full,) = summary._full

@@ -149,7 +149,7 @@ def subtracting(kind: Kind, column: Column) -> None:
     if not issubclass(kind, Subtractable):
         return
     cut = len(column) // 2
-    first = built(kind, column[:cut])
+    first: Any = built(kind, column[:cut])
     before = answers(first, column)
     rest: Any = built(kind, column[cut:], cut)
     first.merge(rest)

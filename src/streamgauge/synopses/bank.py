@@ -127,7 +127,8 @@ class ListBank(Bank):
     def update(self, groups: Codes, column: Column, weights: Floats | None = None) -> None:
         """Fold rows: sorted by group once, then a slice to each."""
         taken = items(column)
-        order, starts = by_group(taken.align(np.asarray(groups, np.int32)), self.n_groups)
+        codes: Any = taken.align(np.asarray(groups, np.int32))
+        order, starts = by_group(codes, self.n_groups)
         # Sorting and slicing happen in Arrow, so that text costs no Python objects.
         sorted_items = taken.values.take(order)
         kept = taken.align(weights)

@@ -236,7 +236,7 @@ class ExactBank(Bank):
         """One group alone."""
         self._settle()
         here = self.group == group
-        one = self.model.empty()
+        one: Exact = self.model.empty()
         one.items, one.totals = self.item[here].copy(), self.total[here].copy()
         one.rows, one.mass = int(self.rows[group]), float(self.total[here].sum())
         return one

@@ -178,7 +178,8 @@ class Synopsis(ABC):
         raise NotImplementedError
 
     def validate(self) -> None:
-        """Assert the invariants of the state."""
+        """Assert the invariants of the state; counts that all have are checked here."""
+        assert self.skipped >= 0
 
     # What all of them share.
 
@@ -341,7 +342,7 @@ class Expiring(ABC):
 
     @abstractmethod
     def weights_at(self, times: Ints, now: int) -> Floats:
-        """How much rows of these times count now: 1 or 0 for a window, less with age for a decay."""
+        """How much rows of these times count now: 1 or 0 in a window, less with age in a decay."""
 
 
 class Coarsening(ABC):

@@ -118,7 +118,8 @@ def distinct_of(sketch: str | Column, *, kind: str = "hll") -> Column:
 
 
 def _reader(sketch: str | Column, kind: str, questions: tuple[Question, ...]) -> Column:
-    read: Any = F.arrow_udf(_answering(kind, questions), f"array<{ANSWER_TYPE}>")
+    spark_functions: Any = F
+    read: Any = spark_functions.arrow_udf(_answering(kind, questions), f"array<{ANSWER_TYPE}>")
     column: Column = read(F.col(sketch) if isinstance(sketch, str) else sketch)
     return column
 
@@ -128,7 +129,7 @@ def _answering(kind: str, questions: tuple[Question, ...]) -> Callable[[pa.Array
 
     def answer(sketches: pa.Array) -> pa.Array:
         source: Any = REGISTRY[kind]
-        out = []
+        out: list[list[dict[str, float]] | None] = []
         for data in sketches.to_pylist():
             if data is None:
                 out.append(None)

@@ -243,8 +243,9 @@ def _trimmed(chances: Floats, k: int, delta: float) -> tuple[Floats, Floats, Flo
         for number in np.unique(caps[rows]):
             some = rows[caps[rows] == number]
             part = np.ascontiguousarray(chances[some])
-            low, middle, _ = _tails(part, score, k, tail)
-            high = _tails(part, score, k, tail / number)[2]
+            low, middle, high = _tails(part, score, k, tail)
+            if number > 1:
+                high = _tails(part, score, k, tail / number)[2]
             least[some] = np.maximum(least[some], low)
             mean[some] = np.maximum(mean[some], middle)
             most[some] = np.maximum(most[some], high)

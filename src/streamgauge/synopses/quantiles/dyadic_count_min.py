@@ -18,6 +18,7 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.hashing import family, polynomial
 from streamgauge.kernel.jit import compiled
+from streamgauge.kernel.keys import Items, numbers
 from streamgauge.synopses.quantiles.rank_summary import ROUNDING, affordable, owed
 from streamgauge.synopses.questions import Count, Frequency, Quantile, RangeCount, Rank
 from streamgauge.synopses.synopsis import (
@@ -147,24 +148,28 @@ class DyadicCountMin(Synopsis, Subtractable):
         items = rng.permutation(1 << 20)[:4000].astype(np.int64)
         return Trial(items, Rank(float((1 << 20) - 2)))
 
-    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        places = (column - self.low) / self.step
-        near = np.rint(places)
-        on_grid = np.abs(places - near) <= 1e-9 * np.maximum(1.0, np.abs(places))
-        cells = np.where(on_grid, near, np.floor(places))
-        outside = ~((cells >= 0.0) & (cells < self._cells))
-        weight = np.ones(len(column)) if weights is None else np.ascontiguousarray(weights)
-        if outside.any():
-            self.rows -= len(column)
-            self.mass -= float(weight.sum())
+    def _ready(self, given: Items) -> Any:
+        """The cell of each item, and whether all stand at the foot of theirs."""
+        column = numbers(given)
+        inside = (column >= self.low) & (column < self.low + self.step * self._cells)
+        if not inside.all():
             raise BindError(
                 "items outside the range of the sketch",
-                f"{int(outside.sum())} of {len(column)}, the first is {column[outside][0]:g}, "
+                f"{int((~inside).sum())} of {len(column)}, the first is {column[~inside][0]:g}, "
                 f"the range is {self.low} to {self.high}",
                 "leave those rows out, or give a wider range",
             )
-        self._between |= not bool(on_grid.all())
-        _count(self.sketches, self.exact, self._hashes, cells.astype(np.int64), weight)
+        places = (column - self.low) / self.step
+        near = np.rint(places)
+        on_grid = np.abs(places - near) <= 1e-9 * np.maximum(1.0, places)
+        cells = np.minimum(np.where(on_grid, near, np.floor(places)), self._cells - 1)
+        return cells.astype(np.int64), bool(on_grid.all())
+
+    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
+        cells, on_grid = column
+        weight = np.ones(len(cells)) if weights is None else np.ascontiguousarray(weights)
+        self._between |= not on_grid
+        _count(self.sketches, self.exact, self._hashes, cells, weight)
 
     def _merge(self, other: Self) -> None:
         self.sketches += other.sketches

@@ -359,7 +359,10 @@ def _absorb(held, rows, weights, share, grain):  # type: ignore[no-untyped-def]
     mass += total
     wrong = False
     if taken:
-        out, least, under, wrong = _straightened(out, least, under, mass)
+        # What fractions leave behind when they cancel is rounding, not weight.
+        dust = 1e-12 * (held[3] + np.abs(nets).sum())
+        mass = 0.0 if abs(mass) <= dust else mass
+        out, least, under, wrong = _straightened(out, least, under, mass, dust)
     if share > 0.0:
         kept = _compress(least, under, share * mass, grain)
         out, least, under = out[kept], least[kept], under[kept]
@@ -408,12 +411,14 @@ def _netted(rows, weights):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _straightened(values, least, under, mass):  # type: ignore[no-untyped-def]
+def _straightened(values, least, under, mass, dust):  # type: ignore[no-untyped-def]
     """After deletions: bounds are made to rise again, values that bound nothing go."""
     n = len(values)
     slack = 1e-9 * max(1.0, abs(mass))
     wrong = mass < -slack
     for i in range(n):
+        least[i] = least[i] if least[i] > dust else 0.0
+        under[i] = under[i] if abs(under[i]) > dust else 0.0
         least[i] = max(least[i], least[i - 1] if i else 0.0)
     for i in range(n - 1, -1, -1):
         under[i] = min(under[i], under[i + 1] if i < n - 1 else max(mass, 0.0))

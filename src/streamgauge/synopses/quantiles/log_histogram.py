@@ -428,9 +428,7 @@ class LogHistogramBank(Bank):
 
     def restore(self, arrays: Arrays) -> None:
         """Take cells as saved."""
-        n_groups, width, n_negative, first_negative, first_positive, whole = arrays[
-            "shape"
-        ].tolist()
+        n_groups, width, *place, whole = arrays["shape"].tolist()
         counts = np.zeros(n_groups * width)
         counts[arrays["cells"]] = arrays["counts"]
         self.n_groups, self.whole = n_groups, bool(whole)

@@ -63,7 +63,7 @@ def plan(policy: str, epsilon: float, rows: int) -> Plan:
     if policy == "ars":
         half = max(1, math.ceil(math.sqrt(epsilon * rows)))
         return Plan(2 * half, math.ceil(1.0 / epsilon), 2)
-    best = Plan(2, max(2, rows), 1)
+    best = plan("munro_paterson", epsilon, rows)
     height = 1
     while True:
         size = math.ceil(height / (2.0 * epsilon))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.samples.designs import (
     Design,
     Floats,
@@ -100,19 +101,22 @@ class Stratified(Design):
         self, values: Floats, owed: float, tail: float
     ) -> tuple[float | None, float | None]:
         """As for any design, but limits change at the ends of strata too, and may fall there."""
-        points = np.unique(np.concatenate([values, self.lows, self.highs]))
-        order = np.argsort(values, kind="stable")
-        # Rows sampled of each stratum among the first so many of the sorted sample.
-        among = np.zeros((len(values) + 1, len(self.sizes)))
-        among[np.arange(1, len(values) + 1), self.stratum[order]] = 1.0
-        known = among.cumsum(axis=0)[np.searchsorted(values[order], points, side="right")]
-        least = (self.highs <= points[:, None]).astype(np.float64)
-        most = (self.lows <= points[:, None]).astype(np.float64)
-        _, low, high = self._spans(known, least, most, tail)
-        reached, short = high >= owed, low < owed
-        below = float(points[int(reached.argmax())]) if reached.any() else None
-        after = len(points) - int(short[::-1].argmax()) if short.any() else 0
-        return below, float(points[after]) if after < len(points) else None
+        strata = np.arange(len(self.sizes))
+        items = np.concatenate([values, self.lows, self.highs])
+        # What happens at each: a sampled row is counted, a stratum begins, a stratum ends.
+        happens = np.repeat([0, 1, 2], [len(values), len(strata), len(strata)])
+        where = np.concatenate([self.stratum, strata, strata])
+        order = np.argsort(items, kind="stable")
+        low, high = _sweep(
+            items[order],
+            happens[order],
+            where[order],
+            self.sizes.astype(np.float64),
+            self.taken.astype(np.float64),
+            owed,
+            tail,
+        )
+        return (None if math.isnan(low) else low), (None if math.isnan(high) else high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +181,45 @@ class Clusters(Design):
         floor, ceiling = known, known + self.n - len(h)
         low, high = max(floor, scale * low), min(ceiling, scale * high)
         return Span(min(max(value, low), high), low, high)
+
+
+@compiled
+def _sweep(items, happens, where, sizes, taken, owed, tail):  # type: ignore[no-untyped-def]
+    """First item whose upper limit reaches what is owed, first after the last below it; or NaN."""
+    known = np.zeros(len(sizes))
+    begun = np.zeros(len(sizes))
+    ended = np.zeros(len(sizes))
+    # Totals over strata: estimate, squared width, half of what is blind, what is sure, what may be.
+    value, squares, blind, sure, may = 0.0, 0.0, 0.0, 0.0, 0.0
+    low, high = math.nan, math.nan
+    for event in range(len(items)):
+        j = where[event]
+        for sign in (-1.0, 1.0):
+            open_now = begun[j] - ended[j]
+            if taken[j] == 0:
+                value += sign * sizes[j] * 0.5 * (begun[j] + ended[j])
+                blind += sign * 0.5 * sizes[j] * open_now
+            else:
+                value += sign * sizes[j] * known[j] / taken[j]
+                if taken[j] < sizes[j]:
+                    left = 1.0 - (taken[j] - 1.0) / sizes[j]
+                    squares += sign * sizes[j] ** 2 * open_now * left / taken[j]
+            sure += sign * (known[j] + (sizes[j] - taken[j]) * ended[j])
+            may += sign * (known[j] + (sizes[j] - taken[j]) * begun[j])
+            if sign < 0.0:
+                if happens[event] == 0:
+                    known[j] += 1.0
+                elif happens[event] == 1:
+                    begun[j] = 1.0
+                else:
+                    ended[j] = 1.0
+        if event + 1 < len(items) and items[event + 1] == items[event]:
+            continue
+        width = math.sqrt(-0.5 * math.log(tail) * max(0.0, squares)) + blind
+        if math.isnan(low) and min(value + width, may) >= owed:
+            low = items[event]
+        if max(value - width, sure) < owed:
+            high = math.nan
+        elif math.isnan(high):
+            high = items[event]
+    return low, high
