@@ -99,11 +99,10 @@ def test_best_terms_in_order_are_those_of_a_full_sort(terms: int) -> None:
     best, truth = few.expansion().best(terms), every.expansion().best(terms)
     assert best.words.tolist() == truth.words.tolist()
     assert best.error == pytest.approx(truth.error)
-    drawn = np.repeat(best.pieces()[1], np.diff(best.pieces()[0]))[:1000]
+    edges, heights = best.pieces()
     padded = np.append(x, np.zeros(24))
-    whole = np.repeat(best.pieces()[1], np.diff(best.pieces()[0]))
+    whole = np.repeat(heights, np.diff(edges))
     assert np.linalg.norm(padded - whole) == pytest.approx(best.error)
-    assert len(drawn) == 1000
 
 
 def test_a_wavelet_term_is_four_buckets_at_most() -> None:
@@ -222,9 +221,7 @@ def test_portions_follow_the_proof() -> None:
 
 
 def test_multiwavelets_are_orthonormal() -> None:
-    for half in (1.0, 2.0, 8.0, 1024.0):
-        if half == 1.0:
-            continue
+    for half in (2.0, 8.0, 1024.0):
         matrix = np.array([transform(*row, half) for row in np.eye(4)])
         assert np.abs(matrix @ matrix.T - np.eye(4)).max() < 1e-14
 
@@ -279,18 +276,19 @@ def test_range_optimal_is_no_worse_than_half_as_many_best_steps(seed: int) -> No
     assert range_error(values, steps.cells()) <= best * (1 + 1e-9)
 
 
-def test_ranges_from_running_sums_cost_two_points() -> None:
+def test_ranges_come_out_better_from_running_sums() -> None:
     rng = RNG(8)
-    values = np.repeat(rng.integers(0, 100, 60), 50) * 1.0 + rng.normal(0, 5, 3000)
-    ranges, points = RangeOptimal(128), Haar(128)
-    for picture in (ranges, points):
-        picture.update(np.arange(3000), values)
-    long = RangeSum(333, 2777)
-    truth = float(values[333:2778].sum())
-    assert ranges.query(long).holds(truth)
-    assert abs(ranges.query(long).value - truth) < abs(points.query(long).value - truth) + 50
-    one, two = ranges.query(long), points.query(long)
-    assert one.high - one.low < two.high - two.low
+    values = np.minimum(rng.zipf(1.3, 2000), 1000) * 1.0
+    ends = np.sort(rng.integers(0, 2000, (100, 2)), axis=1)
+    errors = {}
+    for picture in (RangeOptimal(32), Haar(32)):
+        picture.update(np.arange(2000), values)
+        bars = [picture.query(RangeSum(int(low), int(high))) for low, high in ends]
+        truths = [float(values[low : high + 1].sum()) for low, high in ends]
+        assert all(bar.holds(truth) for bar, truth in zip(bars, truths, strict=True))
+        off = [bar.value - truth for bar, truth in zip(bars, truths, strict=True)]
+        errors[picture.name] = float(np.sqrt(np.mean(np.square(off))))
+    assert errors["range_optimal"] < 0.5 * errors["haar"]
 
 
 def test_a_signal_that_went_up_and_down_again_is_gone() -> None:
@@ -319,23 +317,19 @@ def test_dynamic_steps_after_deletions_are_found() -> None:
     assert bar.value == pytest.approx(truth[1000:10000].sum(), rel=1e-3)
 
 
-def test_the_sketch_that_is_read_is_unbiased_and_as_noisy_as_proved() -> None:
-    rng = RNG(7)
-    places = rng.integers(0, 1 << 16, 400)
-    errors, norms = [], []
+def test_the_sketch_that_is_read_has_the_norm_of_the_fine_terms() -> None:
+    places = RNG(7).integers(0, 1 << 16, 400)
+    model = DynamicWavelet(16, 64, 1)
+    energy = 0.0
+    for level in range(1, model.fine + 1):
+        halves = np.bincount(places >> (level - 1), minlength=1 << (17 - level)).reshape(-1, 2)
+        energy += float(((halves[:, 1] - halves[:, 0]) ** 2).sum()) / 2.0**level
+    norms = []
     for seed in range(200):
         picture = DynamicWavelet(16, 64, 1, seed=seed)
         picture.update(places)
         norms.append(float((picture.sketch**2).sum()))
-        errors.append(picture.query(RangeSum(3, 3)).value)
     assert len(set(norms)) > 100
-    fine = DynamicWavelet(16, 64, 1)
-    energy = sum(
-        float((np.bincount(places >> (l - 1), minlength=1 << (17 - l)).reshape(-1, 2)
-               @ [-1, 1]).astype(float) @ (np.bincount(places >> (l - 1),
-               minlength=1 << (17 - l)).reshape(-1, 2) @ [-1, 1])) / 2.0**l
-        for l in range(1, fine.fine + 1)
-    )  # fmt: skip
     assert np.mean(norms) == pytest.approx(energy, rel=0.1)
 
 

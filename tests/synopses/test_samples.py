@@ -266,6 +266,22 @@ class TestLandmark:
         narrow, wide = strata.query(Mean()), plain.query(Mean())
         assert narrow.high - narrow.low < 0.5 * (wide.high - wide.low)
 
+    @given(seed=st.integers(0, 1000), owed=st.integers(1, 60))
+    def test_quantiles_of_strata_by_every_point(self, seed: int, owed: int) -> None:
+        rng = np.random.default_rng(seed)
+        sample = StratifiedWindow(60, 10, 3, seed=seed)
+        sample.update(np.round(np.cumsum(rng.normal(size=75)) + rng.integers(0, 3, 75)))
+        drawn = sample.sample()
+        design = drawn.design
+        assert isinstance(design, InStrata)
+        points = np.unique(np.concatenate([drawn.values, design.lows, design.highs]))
+        spans = [design.span(Between(-math.inf, p), drawn.values, 0.4) for p in points]
+        reached = [p for p, span in zip(points, spans, strict=True) if span.high >= owed]
+        short = [p for p, span in zip(points, spans, strict=True) if span.low < owed]
+        after = points if not short else points[points > max(short)]
+        told = design.crossing(drawn.values, owed, 0.4)
+        assert told == (reached[0], after[0] if len(after) else None)
+
     def test_a_short_stratum_counts_with_its_rows(self) -> None:
         sample, rest = Stratified(10, 3, seed=1), Stratified(10, 3, seed=1)
         sample.update(np.arange(24))

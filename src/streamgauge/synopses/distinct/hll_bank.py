@@ -73,8 +73,9 @@ class HllBank(Bank):
         codes = given.align(np.ascontiguousarray(groups, np.int32))
         if codes is None or not len(given):
             return
-        fold(self.registers, given, codes, self.model.seed)
-        self.rows += np.bincount(codes + 1, minlength=self.n_groups + 1)[1:]
+        rows = np.zeros(self.n_groups + 1, np.int64)
+        fold(self.registers, given, self.model.seed, codes, rows)
+        self.rows += rows[1:]
 
     def merge(self, other: HllBank) -> None:
         """The larger of two registers."""

@@ -77,25 +77,18 @@ class Stratified(Design):
         known: Floats = np.zeros(len(self.sizes))
         np.add.at(known, self.stratum, feature.of(values))
         least, most = feature.least(self.lows, self.highs), feature.most(self.lows, self.highs)
-        value, low, high = self._spans(known[None], least[None], most[None], tail)
-        return Span(float(value[0]), float(low[0]), float(high[0]))
-
-    def _spans(
-        self, known: Floats, least: Floats, most: Floats, tail: float
-    ) -> tuple[Floats, Floats, Floats]:
-        """Totals and limits from sums over sampled rows and the range of each stratum, by row."""
         taken = self.taken
         unseen = taken == 0
         guess = np.where(unseen, 0.5 * (least + most), known / np.maximum(1, taken))
-        value = (self.sizes * guess).sum(axis=1)
+        value = float((self.sizes * guess).sum())
         left = np.where(taken < self.sizes, 1.0 - (taken - 1.0) / np.maximum(1, self.sizes), 0.0)
         squares = self.sizes**2 * (most - least) ** 2 * left / np.maximum(1, taken)
-        width = np.sqrt(-0.5 * math.log(tail) * squares[:, ~unseen].sum(axis=1))
-        width += 0.5 * (self.sizes * (most - least))[:, unseen].sum(axis=1)
+        width = math.sqrt(-0.5 * math.log(tail) * float(squares[~unseen].sum()))
+        width += 0.5 * float((self.sizes * (most - least))[unseen].sum())
         rest = self.sizes - taken
-        low = np.maximum(value - width, (known + rest * least).sum(axis=1))
-        high = np.minimum(value + width, (known + rest * most).sum(axis=1))
-        return value, low, high
+        low = max(value - width, float((known + rest * least).sum()))
+        high = min(value + width, float((known + rest * most).sum()))
+        return Span(value, low, high)
 
     def crossing(
         self, values: Floats, owed: float, tail: float
@@ -216,7 +209,7 @@ def _sweep(items, happens, where, sizes, taken, owed, tail):  # type: ignore[no-
         if event + 1 < len(items) and items[event + 1] == items[event]:
             continue
         width = math.sqrt(-0.5 * math.log(tail) * max(0.0, squares)) + blind
-        if math.isnan(low) and min(value + width, may) >= owed:
+        if math.isnan(low) and min(value + width, may) >= owed * (1.0 - 1e-12):
             low = items[event]
         if max(value - width, sure) < owed:
             high = math.nan
