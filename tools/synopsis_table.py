@@ -1,7 +1,6 @@
 """The pages and the table of all registered synopses, as in docs/reference/synopses/index.md.
 
-Run it as `python tools/synopsis_table.py` to see it, `python tools/synopsis_table.py --write` to put
-it into the page.
+Run it as `python tools/synopsis_table.py`; with `--write` it puts them into the page.
 """
 
 from __future__ import annotations

@@ -42,8 +42,11 @@ def _worst(synopsis: Synopsis, rows: Floats) -> float:
     """Largest error in rank over 201 quantiles, as a share of the rows."""
     order, n = np.sort(rows), len(rows)
     worst = 0.0
+    # A window is put together once, not for every quantile.
+    held = synopsis.window() if isinstance(synopsis, WindowQuantiles) else None
     for phi in np.linspace(0.0, 1.0, 201):
-        value = synopsis.query(Quantile(float(phi))).value
+        question = Quantile(float(phi))
+        value = held.ask(question)[0] if held else synopsis.query(question).value
         wanted = max(1, math.ceil(phi * n * (1 - 1e-12)))
         first = int(np.searchsorted(order, value, side="left")) + 1
         last = max(first, int(np.searchsorted(order, value, side="right")))

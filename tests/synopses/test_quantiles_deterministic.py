@@ -14,7 +14,8 @@ from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, Incompat
 from streamgauge.synopses.quantiles.arasu_manku import ArasuManku
 from streamgauge.synopses.quantiles.block_window import BlockWindow
 from streamgauge.synopses.quantiles.dyadic_count_min import DyadicCountMin
-from streamgauge.synopses.quantiles.gk import Gk, _band
+from streamgauge.synopses.quantiles.gk import Gk
+from streamgauge.synopses.quantiles.gk_list import _band
 from streamgauge.synopses.quantiles.mrl import POLICIES, Mrl, plan
 from streamgauge.synopses.quantiles.rank_summary import (
     EMPTY,

@@ -189,7 +189,7 @@ class Synopsis(ABC):
         """Fold a column of items; nulls and NaN are left out and counted in `skipped`."""
         given = items(column)
         weight = self._checked_weights(weights, len(given) + given.skipped, given)
-        instants = None if times is None else given.align(np.asarray(times, np.int64))
+        instants = self._checked_times(times, len(given) + given.skipped, given)
         # The column is made ready before anything is counted: a refused one leaves no trace.
         ready = self._ready(given)
         self.skipped += given.skipped
@@ -263,6 +263,18 @@ class Synopsis(ABC):
         width = max(high - value, value - low)
         charges = (Charge(self.name, width, chance),) if width > 0 else ()
         return Estimate(value, low, high, 1.0 - chance, self.name, charges)
+
+    def _checked_times(self, times: Column | None, size: int, given: Items) -> Ints | None:
+        if times is None:
+            return None
+        instants = np.asarray(times, np.int64)
+        if instants.shape != (size,):
+            raise BindError(
+                "times must match the items",
+                f"{size} items, times of shape {instants.shape}",
+                "give one time per item",
+            )
+        return given.align(instants)
 
     def _checked_weights(self, weights: Column | None, size: int, given: Any) -> Floats | None:
         if weights is None:

@@ -43,7 +43,7 @@ class ArasuManku(WindowQuantiles):
     """
 
     name = "arasu_manku"
-    cite = "AM04 thm 5"
+    cite = "GK16 lem 12"
 
     def _levels(self, rows: int, size: int, hidden: float) -> list[Level]:
         sizes = [size]

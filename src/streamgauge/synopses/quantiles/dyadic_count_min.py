@@ -117,7 +117,7 @@ class DyadicCountMin(Synopsis, Subtractable):
             self.epsilon if self.levels else 0.0,
             self.delta if self.levels else 0.0,
             assumes=("no item has negative weight", "seed independent of the data"),
-            cite="CM05 thm 5",
+            cite="GK16 sec 4.2",
         )
 
     @classmethod

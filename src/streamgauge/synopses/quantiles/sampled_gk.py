@@ -93,7 +93,7 @@ class SampledGk(Synopsis):
         chance = self.delta if self._squares else 0.0
         # Merging adds deviations, which single draws would not.
         wide = max(self.epsilon, self.summary.precision) if self.rows else self.epsilon
-        return Guarantee("rank", wide, chance, ("seed independent of the data",), "MRL99 sec 3")
+        return Guarantee("rank", wide, chance, ("seed independent of the data",), "MRL99")
 
     @property
     def deviation(self) -> float:

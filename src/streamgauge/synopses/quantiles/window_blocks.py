@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamgauge.synopses.quantiles.gk import absorbed
+from streamgauge.synopses.quantiles.gk_list import absorbed
 from streamgauge.synopses.quantiles.rank_summary import (
     EMPTY,
     ROUNDING,
