@@ -19,7 +19,7 @@ from streamgauge import functions as sgf
 from streamgauge.engine.tally import Tally
 
 # As fine as a t-digest in rank on lognormal values, and sure.
-ALPHA = 0.0005
+ALPHA = 0.001
 
 Told = dict[int, Any]
 

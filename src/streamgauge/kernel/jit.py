@@ -19,7 +19,9 @@ from typing import Any
 import numba
 
 _ROOT = Path(__file__).parent.parent
-_IMPORT = re.compile(r"^(?:from|import) streamgauge\.([\w.]+)(?: import \(?([\w, \n]*))?", re.M)
+_IMPORT = re.compile(
+    r"^(?:from|import) streamgauge\.([\w.]+)(?: import (?:\(([^)]*)\)|([^\n]*)))?", re.MULTILINE
+)
 _CONFIG: Any = numba.config
 _CHOSEN_BY_USER = bool(_CONFIG.CACHE_DIR)
 
@@ -28,9 +30,10 @@ _CHOSEN_BY_USER = bool(_CONFIG.CACHE_DIR)
 def _imported(path: Path) -> tuple[Path, ...]:
     """Files of this package that a file imports."""
     found = []
-    for module, names in _IMPORT.findall(path.read_text(encoding="utf-8")):
+    for module, listed, inline in _IMPORT.findall(path.read_text(encoding="utf-8")):
         place = _ROOT.joinpath(*module.split("."))
-        parts = [place / name.strip() for name in names.split(",")]
+        names = re.findall(r"\w+", listed or inline)
+        parts = [place / name for name in names]
         candidates = [place, *parts]
         found += [file for part in candidates if (file := part.with_suffix(".py")).exists()]
     return tuple(found)

@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.kernel.errors import BindError
-from streamgauge.kernel.hashing import Hashes, hash_texts, hash_words
+from streamgauge.kernel.hashing import Hashes, hash_texts, hash_words, mix64
+
+DATASKETCHES_SEED = 9001
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -93,6 +95,7 @@ def key_pairs(given: Items, *, seed: int) -> tuple[Hashes, Hashes]:
     """Items as two independent columns of 64-bit keys (both halves of their MurmurHash3)."""
     first = np.empty(len(given), np.uint64)
     second = np.empty(len(given), np.uint64)
+    start = _start(seed)
     values = given.values
     if pa.types.is_dictionary(values.type):
         words = Items(_plain(values.dictionary), None, 0)
@@ -102,10 +105,18 @@ def key_pairs(given: Items, *, seed: int) -> tuple[Hashes, Hashes]:
     if pa.types.is_large_string(values.type) or pa.types.is_large_binary(values.type):
         _, offsets, data = values.buffers()
         starts = np.frombuffer(offsets, np.int64)[values.offset :][: len(values) + 1]
-        hash_texts(_bytes(data), starts, np.uint64(seed), first, second)
+        hash_texts(_bytes(data), starts, start, first, second)
     else:
-        hash_words(_words(values), np.uint64(seed), first, second)
+        hash_words(_words(values), start, first, second)
     return first, second
+
+
+def _start(seed: int) -> np.uint64:
+    """Where the hash starts: the seed of DataSketches as it is, any other one scrambled.
+
+    A start as small as the length of an item cancels it in the last step of MurmurHash3.
+    """
+    return np.uint64(seed) if seed == DATASKETCHES_SEED else np.uint64(mix64(np.uint64(seed)))
 
 
 def _as_arrow(column: Column) -> pa.Array:

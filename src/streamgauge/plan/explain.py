@@ -38,7 +38,7 @@ def _budget(standing: Standing) -> str:
     if contract.tolerance == "exact":
         return "kept back 0 of the error: nothing here is approximate"
     guarantee = named_model(standing.model).guarantee
-    chance = max(0.0, 1.0 - contract.confidence - guarantee.delta)
+    chance = max(0.0, round(1.0 - contract.confidence - guarantee.delta, 9))
     kept = max(0.0, contract.within - guarantee.epsilon)
     lines = [
         f"kept back {kept:.3g} of {contract.within:g}, {100 * chance:.3g}% of the chance to fail"

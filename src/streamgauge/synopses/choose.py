@@ -14,6 +14,8 @@ from streamgauge.synopses.exact import Exact
 from streamgauge.synopses.synopsis import Expiring, Need, Synopsis
 
 TRIED_ROWS = 10_000
+# A synopsis that has so much when it is empty has all its arrays from the start.
+FIXED_BYTES = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ def full_bytes(
     model: Synopsis, universe: tuple[int, int] | None = None, expected: int | None = None
 ) -> int:
     """Bytes of a synopsis after ten thousand different rows, within a universe if there is one."""
+    if model.nbytes >= FIXED_BYTES:
+        return model.nbytes
     rows = np.arange(min(expected or TRIED_ROWS, TRIED_ROWS), dtype=np.int64)
     if universe is not None:
         rows = universe[0] + rows % (universe[1] - universe[0] + 1)

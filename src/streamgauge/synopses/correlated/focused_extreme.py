@@ -244,19 +244,21 @@ def _add_rows(  # type: ignore[no-untyped-def]
 @compiled
 def _tell(table, held, counts, out, row):  # type: ignore[no-untyped-def]
     k, n = counts[_BUCKETS], counts[_HELD]
-    if k > 0:
-        out[row] = table[:, k]
-        # Neither more nor fewer rows than at an edge below or above.
-        for measure in range(0, 3 * MEASURES, 3):
-            for j in range(k):
-                out[row, measure + 1] = max(out[row, measure + 1], table[measure + 1, j])
-            out[row, measure + 1] = max(out[row, measure + 1], 0.0)
-        return
-    for measure in range(MEASURES):
-        total = float(n)
-        if measure > 0:
-            total = held[measure, :n].sum()
-        out[row, 3 * measure : 3 * measure + 3] = total
+    for measure in range(0, 3 * MEASURES, 3):
+        if k > 0:
+            # No fewer rows than at an edge below.
+            low = 0.0
+            for j in range(k + 1):
+                low = max(low, table[measure + 1, j])
+            out[row, measure] = table[measure, k]
+            out[row, measure + 1] = low
+            out[row, measure + 2] = table[measure + 2, k]
+        else:
+            total = 0.0
+            for i in range(n):
+                total += held[measure // 3, i] if measure > 0 else 1.0
+            for kind in range(3):
+                out[row, measure + kind] = total
 
 
 @compiled
@@ -269,7 +271,8 @@ def _shrink(edges, table, held, marks, counts, top, wholesale, quantile, scratch
         n = 0
         for i in range(counts[_HELD]):
             if held[0, i] <= top:
-                held[:, n] = held[:, i]
+                for measure in range(MEASURES):
+                    held[measure, n] = held[measure, i]
                 n += 1
         counts[_HELD] = n
         return
@@ -307,7 +310,8 @@ def _count(edges, table, held, marks, counts, given, row, quantile):  # type: ig
     if counts[_BUCKETS] == 0:
         n = counts[_HELD]
         if n < buckets:
-            held[:, n] = given[:MEASURES, row]
+            for measure in range(MEASURES):
+                held[measure, n] = given[measure, row]
             counts[_HELD] = n + 1
             return
         _begin(edges, table, held, marks, counts, quantile)
@@ -322,15 +326,11 @@ def _count(edges, table, held, marks, counts, given, row, quantile):  # type: ig
 def _begin(edges, table, held, marks, counts, quantile):  # type: ignore[no-untyped-def]
     """Lay the first buckets, whose totals are exact."""
     buckets = held.shape[1]
-    low = min(marks[_EXTREME], held[0].min())
-    high = marks[_TOP] if np.isfinite(marks[_TOP]) else held[0].max()
-    k = build(edges, table, held, buckets, low, high)
-    if quantile:
-        for at in np.sort(held[0])[1:]:
-            k = insert(edges, table, k, at)
-    else:
-        for j in range(1, buckets):
-            k = insert(edges, table, k, edges[0] + (high - edges[0]) * j / buckets)
+    high = marks[_TOP] if np.isfinite(marks[_TOP]) else -np.inf
+    k = build(edges, table, held, buckets, marks[_EXTREME], high)
+    low, high = edges[0], edges[1]
+    for j in range(1, buckets):
+        k = insert(edges, table, k, held[0, j] if quantile else low + (high - low) * j / buckets)
     exactly(edges, table, k, held, buckets)
     counts[_BUCKETS] = k
     counts[_HELD] = 0

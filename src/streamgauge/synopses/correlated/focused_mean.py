@@ -275,11 +275,14 @@ def _below(edges, table, k, held, n, cut, blur, strict, out):  # type: ignore[no
         if blur > 0.0:
             end = np.empty(3 * MEASURES)
             read(edges, table, k, cut - blur, True, end)
-            out[1::3] = end[1::3]
+            for row in range(1, 3 * MEASURES, 3):
+                out[row] = end[row]
             read(edges, table, k, cut + blur, False, end)
-            out[2::3] = end[2::3]
+            for row in range(2, 3 * MEASURES, 3):
+                out[row] = end[row]
         return
-    out[:] = 0.0
+    for row in range(3 * MEASURES):
+        out[row] = 0.0
     for i in range(n):
         for kind in range(3):
             place = cut + (kind == 2) * blur - (kind == 1) * blur
@@ -294,7 +297,8 @@ def _below(edges, table, k, held, n, cut, blur, strict, out):  # type: ignore[no
 def tell_above(edges, table, k, held, n, stats, where, out, row):  # type: ignore[no-untyped-def]
     """Write the totals of the rows at the cut or above it."""
     if stats[N] < 1.0:
-        out[row] = 0.0
+        for place in range(3 * MEASURES):
+            out[row, place] = 0.0
         return
     cut, blur = cut_of(stats, where[1], where[2])
     below, every = np.empty(3 * MEASURES), np.empty(3 * MEASURES)
@@ -330,7 +334,8 @@ def _add_rows(edges, table, held, stats, counts, given, how, where, out):  # typ
                 counts[0] = begin(edges, table, held, buckets, stats, buckets, how, where, scratch)
                 counts[1] = 0
             if counts[0] == 0:
-                held[:, counts[1]] = given[:MEASURES, row]
+                for measure in range(MEASURES):
+                    held[measure, counts[1]] = given[measure, row]
                 counts[1] += 1
             else:
                 add(edges, table, counts[0], at, 1.0, given[1, row], given[2, row])
@@ -343,7 +348,7 @@ def _add_rows(edges, table, held, stats, counts, given, how, where, out):  # typ
 @compiled
 def begin(edges, table, rows, n, stats, buckets, how, where, scratch):  # type: ignore[no-untyped-def]
     """Lay the first buckets, whose totals are exact."""
-    k = build(edges, table, rows, n, rows[0, :n].min(), rows[0, :n].max())
+    k = build(edges, table, rows, n, np.inf, -np.inf)
     k = refocus(edges, table, k, stats, buckets, how, where, scratch)
     exactly(edges, table, k, rows, n)
     return k
@@ -352,7 +357,7 @@ def begin(edges, table, rows, n, stats, buckets, how, where, scratch):  # type: 
 @compiled
 def due(edges, k, stats, how, where):  # type: ignore[no-untyped-def]
     """Whether the fine buckets are to be moved."""
-    spread, factor, offset, band = where
+    spread, factor, offset, band = where[0], where[1], where[2], where[3]
     if stats[N] < 1.0:
         return False
     if how[_TRIGGER] == ALWAYS or k < 3:
@@ -369,7 +374,7 @@ def due(edges, k, stats, how, where):  # type: ignore[no-untyped-def]
 @compiled
 def refocus(edges, table, k, stats, buckets, how, where, scratch):  # type: ignore[no-untyped-def]
     """Lay the fine buckets around the cut."""
-    spread, factor, offset, band = where
+    spread, factor, offset, band = where[0], where[1], where[2], where[3]
     if stats[N] < 1.0:
         return k
     cut = factor * stats[MEAN] + offset

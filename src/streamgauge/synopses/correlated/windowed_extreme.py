@@ -302,8 +302,8 @@ def _step(  # type: ignore[no-untyped-def]
         _take_in(rows, at, now // length, queue, edges, table, lows, stamps, counts)
         if counts[_BUCKETS] == 0 and counts[_COUNTED] > buckets:
             held, m = counted(rows, ends)
-            counts[_BUCKETS] = build(edges, table, held, m, held[0, :m].min(), held[0, :m].max())
-            marks[:] = np.nan
+            counts[_BUCKETS] = build(edges, table, held, m, np.inf, -np.inf)
+            marks[0], marks[1] = np.nan, np.nan
         fresh = np.isnan(marks[0])
         _refocus(rows, ends, queue, edges, table, marks, lows, stamps, counts, buckets,
                  now - window, length, how, where, scratch)  # fmt: skip
@@ -404,7 +404,8 @@ def _refocus(  # type: ignore[no-untyped-def]
 
 @compiled
 def _tell(rows, ends, queue, edges, table, counts, where, out, row):  # type: ignore[no-untyped-def]
-    out[row] = 0.0
+    for place in range(3 * MEASURES):
+        out[row, place] = 0.0
     if counts[_HEAD] == counts[_TAIL]:
         return
     top = where[0] * rows[0, queue[counts[_HEAD]]] + where[1]

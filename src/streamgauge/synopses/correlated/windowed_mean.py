@@ -281,7 +281,8 @@ def counted(rows, ends):  # type: ignore[no-untyped-def]
     m = 0
     for i in range(ends[FIRST], ends[END]):
         if rows[3, i] >= 2.0:
-            held[:, m] = rows[:, i]
+            for measure in range(MEASURES):
+                held[measure, m] = rows[measure, i]
             m += 1
     return held, m
 
@@ -309,19 +310,23 @@ def _expire(rows, when, ends, edges, table, stats, counts, buckets, limit):  # t
     # Taking rows out of a mean adds up rounding; now and then it is computed anew.
     if counts[_GONE] >= ends[END] - ends[FIRST]:
         counts[_GONE] = 0
-        stats[:] = 0.0
-        stats[LEAST], stats[MOST] = np.inf, -np.inf
+        _clear(stats)
         for i in range(ends[FIRST], ends[END]):
             if int(rows[3, i]) & 1:
                 take_in(stats, rows[0, i])
 
 
 @compiled
+def _clear(stats):  # type: ignore[no-untyped-def]
+    stats[N], stats[MEAN], stats[SQUARES] = 0.0, 0.0, 0.0
+    stats[LEAST], stats[MOST] = np.inf, -np.inf
+
+
+@compiled
 def _take_out(stats, at):  # type: ignore[no-untyped-def]
     stats[N] -= 1.0
     if stats[N] < 1.0:
-        stats[:] = 0.0
-        stats[LEAST], stats[MOST] = np.inf, -np.inf
+        _clear(stats)
         return
     off = at - stats[MEAN]
     stats[MEAN] -= off / stats[N]

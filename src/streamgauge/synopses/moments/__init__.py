@@ -12,8 +12,8 @@ from streamgauge.synopses.moments.stable import Stable
 from streamgauge.synopses.synopsis import Synopsis
 
 KINDS: tuple[type[Synopsis], ...] = (
-    Ams,
     FastAms,
+    Ams,
     DyadicAms,
     JoinSketch,
     Stable,

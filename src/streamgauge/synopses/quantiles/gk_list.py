@@ -1,6 +1,6 @@
 """The list of Greenwald and Khanna: rows go in by the buffer, values go out where gaps allow.
 
-Kernels on three columns: values, the weight at or below each (at least), the weight below (at most).
+Kernels on three columns: values, the least weight at or below each, the most weight below it.
 """
 
 from __future__ import annotations

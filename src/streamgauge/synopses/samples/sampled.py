@@ -266,8 +266,10 @@ def _share_owed(name: str, need: Need) -> float:
 
 
 def _share_of_counts(contract: Contract, rows: int | None) -> float | None:
-    if contract.tolerance in ("relative", "rank"):
+    if contract.tolerance == "rank":
         return contract.within
+    if contract.tolerance == "relative":
+        return None
     return None if rows is None else contract.within / max(1, rows)
 
 
