@@ -860,7 +860,7 @@ class TestSizes:
         assert max(told.high - told.value, told.value - told.low) <= 50.0
 
     def test_varopt_keeps_its_share(self) -> None:
-        need = Need(Frequency(1), Contract.relative(0.1, confidence=0.95))
+        need = Need(Frequency(1), Contract.rank(0.1, confidence=0.95))
         sample = VarOpt.sized_for(need, seed=1)
         assert sample.guarantee.epsilon <= 0.1 < VarOpt(sample.k - 1).guarantee.epsilon
         sample.update(np.arange(20_000) % 2)

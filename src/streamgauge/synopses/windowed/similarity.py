@@ -61,7 +61,7 @@ class Similarity(Clocked):
     >>> here.update(np.arange(0, 60), times=np.arange(60))
     >>> there.update(np.arange(30, 90), times=np.arange(60))
     >>> print(here.query(Jaccard(there)))
-    0.347656 in [0.289436, 0.409451] at 95%, similarity
+    0.34375 in [0.285729, 0.405437] at 95%, similarity
     >>> print(here.query(Distinct()))
     61.3059 in [54.2373, 69.3107] at 95%, similarity
 
