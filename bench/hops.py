@@ -32,7 +32,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Hops:
-    """A prepared directory: files of a batch, and files of a tenth of one for the slow."""
+    """A prepared directory: files of a batch, and files of a twentieth of one for the slow."""
 
     directory: str
     rows: int
@@ -87,7 +87,7 @@ def adopt(directory: Path, data: Path, rows: int, batch: int) -> Hops:
 
 
 def _write(directory: Path, table: pa.Table, batch: int) -> Hops:
-    for name, size, most in (("rows", batch, table.num_rows), ("slices", batch // 10, batch)):
+    for name, size, most in (("rows", batch, table.num_rows), ("slices", batch // 20, batch)):
         (directory / name).mkdir(parents=True)
         for part, start in enumerate(range(0, most, size)):
             rows = table.slice(start, min(size, most - start))

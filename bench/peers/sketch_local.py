@@ -48,11 +48,8 @@ def run(task: Task) -> Outcome:
             if best.cpu_seconds is None or cost < best.cpu_seconds:
                 first = best.first_seconds
                 best = Outcome(prepared.rows, took, cost, first_seconds=first)
-    if who == "ours":
-        facts = errors(prepared, told, (what,))
-    else:
-        facts = _judged(prepared, what, told)
-    best.facts = facts
+    ours = who == "ours"
+    best.facts = errors(prepared, told, (what,)) if ours else _judged(prepared, what, told)
     return best
 
 

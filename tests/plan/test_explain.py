@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from streamgauge.contracts.contract import Contract
 from streamgauge.kernel.errors import QueryNotFound
-from streamgauge.operators.aggregate import avg, corr, count, maximum, total
+from streamgauge.operators.aggregate import (
+    avg,
+    corr,
+    count,
+    distinct,
+    maximum,
+    median,
+    quantile,
+    top_k,
+    total,
+)
 from streamgauge.operators.predicate import col
 from streamgauge.plan.explain import explain
 from streamgauge.plan.query import Query, every, on_change, on_close
@@ -68,6 +79,39 @@ QUERIES = (
     Query("from_now", "ticks", maximum("price"), window=Range("5 minutes"), history=False),
     Query("named_window", "plant", total("power"), window="shift", answer=every("1 hour")),
     Query("waited_for", "waiting", total("load"), window=Range("1 s")),
+    Query(
+        "p95",
+        "plant",
+        quantile("value", 0.95),
+        window=Range("10 minutes", slide="1 minute"),
+        group_by=("site",),
+        answer=on_close(),
+        contract=Contract.relative(0.01),
+    ),
+    Query(
+        "median",
+        "plant",
+        median("value"),
+        window=Range("1 hour"),
+        contract=Contract.rank(0.01, confidence=0.99),
+    ),
+    Query(
+        "symbols",
+        "ticks",
+        distinct("symbol"),
+        window=Range("1 hour"),
+        answer=every("1 minute"),
+        contract=Contract.relative(0.05, confidence=0.95),
+    ),
+    Query("symbols_exactly", "ticks", distinct("symbol"), window=Range("1 hour")),
+    Query(
+        "heavy",
+        "ticks",
+        top_k("symbol", 10),
+        window=Range("1 hour"),
+        answer=every("1 minute"),
+        contract=Contract.rank(0.001),
+    ),
 )
 NAMES = [query.name for query in QUERIES]
 

@@ -73,7 +73,7 @@ class Contract:
 
     @classmethod
     def rank(cls, within: float, *, confidence: float = 1.0) -> Contract:
-        """Owe an error of at most `within` of the rows, in the rank of a quantile or a frequency."""
+        """Owe an error of at most `within` of the rows, in a quantile's rank or a frequency."""
         return cls("rank" if within else "exact", within, confidence)
 
     def split(self, parts: int) -> tuple[Contract, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from streamgauge.kernel.wire import kind_of
 from streamgauge.synopses import (
+    correlated,
     distinct,
     exact,
     frequencies,
@@ -19,7 +20,17 @@ from streamgauge.synopses import (
 )
 from streamgauge.synopses.synopsis import Synopsis
 
-FAMILIES = (exact, samples, quantiles, frequencies, distinct, moments, histograms, windowed)
+FAMILIES = (
+    exact,
+    samples,
+    quantiles,
+    frequencies,
+    distinct,
+    moments,
+    histograms,
+    windowed,
+    correlated,
+)
 
 REGISTRY: dict[str, type[Synopsis]] = {
     kind.name: kind for family in FAMILIES for kind in family.KINDS
