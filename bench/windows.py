@@ -16,7 +16,17 @@ import numpy as np
 import pyarrow.dataset as ds
 from rich.console import Console
 
-from bench.harness import Group, Outcome, Spread, Steps, Task, in_turns, ratios, run_tasks
+from bench.harness import (
+    SHARDS,
+    Group,
+    Outcome,
+    Spread,
+    Steps,
+    Task,
+    in_turns,
+    ratios,
+    run_tasks,
+)
 from bench.hops import LENGTH, SECOND, SHARE, Hops, adopt, generate
 from bench.report import Bar, Line, Report, short
 from streamgauge.log.home import Home
@@ -89,7 +99,7 @@ def _measured(hops: Hops, extent: Extent, directory: Path, origin: str, console:
         found = in_turns(ordered, extent.repetitions, measure)
         found |= in_turns([groups[1]], extent.repetitions, measure)
         with steps.step("check of sampled answers"):
-            wrong, checked = check(Home.open(home), hops)
+            wrong, checked = check(Home.open(home, shards=SHARDS), hops)
     report = Report(NAME, quick=extent is QUICK, origin=origin)
     report.about = f"{hops.rows:,} rows, {hops.keys:,} keys, {LENGTH} s by 1 s"
     order = ["ours", "ours_p95", *(name for name in found if not name.startswith("ours"))]
