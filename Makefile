@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LOCK := requirements-dev.lock
-QUICK := not guarantees and not spark and not chaos and not cluster and not nightly
+QUICK := not synopses and not guarantees and not spark and not chaos and not cluster and not nightly
 
 # Recursive on purpose: the search runs only when an environment must be made.
 PYTHON = $(shell tools/find_python.sh)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-MARKS = ("guarantees", "spark", "cluster", "chaos", "nightly")
+MARKS = ("synopses", "guarantees", "spark", "cluster", "chaos", "nightly")
 TESTS = Path(__file__).parent
 
 # A deadline or a speed check would fail on a busy machine, not on a mistake. Making a failing

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.kernel.wire import Packed, pack, unpack
-from streamgauge.synopses import REGISTRY
+from streamgauge.synopses import registry
 from streamgauge.synopses.bank import Bank, bank_of
 from streamgauge.synopses.questions import HeavyHitters, Question, TopK
 from streamgauge.synopses.synopsis import Synopsis
@@ -58,7 +58,7 @@ class Summary:
 
     def model(self) -> Synopsis:
         """The empty synopsis."""
-        return REGISTRY[self.kind](**dict(self.parameters), seed=self.seed)
+        return registry()[self.kind](**dict(self.parameters), seed=self.seed)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ import json
 from functools import lru_cache
 
 from streamgauge.plan.query import Query
-from streamgauge.synopses import REGISTRY
+from streamgauge.synopses import registry
 from streamgauge.synopses.choose import Choice, choose
 from streamgauge.synopses.synopsis import Need, Synopsis
 
@@ -31,4 +31,4 @@ def chosen_model(query: Query) -> str:
 def named_model(text: str) -> Synopsis:
     """The model of that name."""
     kind, parameters, seed = json.loads(text)
-    return REGISTRY[kind](**parameters, seed=seed)
+    return registry()[kind](**parameters, seed=seed)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
-from streamgauge.synopses import REGISTRY
+from streamgauge.synopses import registry
 from streamgauge.synopses.exact import Exact
 from streamgauge.synopses.synopsis import Expiring, Need, Synopsis
 
@@ -55,7 +55,7 @@ def choose(need: Need, *, seed: int = 0) -> Choice:
 def _choose(need: Need, seed: int) -> Choice:
     sized: list[tuple[bool, int, Synopsis]] = []
     refused: list[Refusal] = []
-    for kind in REGISTRY.values():
+    for kind in registry().values():
         reason = _unfit(kind, need)
         if reason is None:
             try:

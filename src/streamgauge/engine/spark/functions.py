@@ -22,7 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from streamgauge.engine.spark.session import open_session
 from streamgauge.engine.tally import SUMMARY, Summary, Tally, foreign_bytes
 from streamgauge.kernel.errors import BindError
-from streamgauge.synopses import REGISTRY
+from streamgauge.synopses import registry
 from streamgauge.synopses.questions import Distinct, Quantile, Question, TopK
 
 Batches = Iterator[pa.RecordBatch]
@@ -61,8 +61,8 @@ def top_k(column: str, k: int = 10, *, capacity: int = 384) -> Summary:
 
 def summary(kind: str, column: str, *questions: Question, **parameters: Any) -> Summary:
     """Any registered synopsis that can be merged."""
-    if kind not in REGISTRY or REGISTRY[kind].merging == "none":
-        usable = ", ".join(sorted(n for n, c in REGISTRY.items() if c.merging != "none"))
+    if kind not in registry() or registry()[kind].merging == "none":
+        usable = ", ".join(sorted(n for n, c in registry().items() if c.merging != "none"))
         raise BindError(f"no synopsis {kind!r} can be merged", f"there are {usable}", "name one")
     return Summary(kind, column, tuple(parameters.items()), questions=questions)
 
@@ -128,7 +128,7 @@ def _answering(kind: str, questions: tuple[Question, ...]) -> Callable[[pa.Array
     fields = ("value", "low", "high", "confidence")
 
     def answer(sketches: pa.Array) -> pa.Array:
-        source: Any = REGISTRY[kind]
+        source: Any = registry()[kind]
         out: list[list[dict[str, float]] | None] = []
         for data in sketches.to_pylist():
             if data is None:
