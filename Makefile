@@ -49,7 +49,7 @@ test: java install lint ## run lint and every test but the nightly ones
 	@$(BIN)/python -m pytest -m "not nightly"
 
 nightly: java install lint ## run every test, long ones too, with fresh random seeds
-	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest
+	@HYPOTHESIS_PROFILE=nightly STREAMGAUGE_SEED=$$(date +%Y%m%d)000 $(BIN)/python -m pytest
 
 lint: install ## check format, style, types and the order of imports
 	@$(BIN)/ruff format --check .
