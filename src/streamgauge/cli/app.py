@@ -44,6 +44,7 @@ Exit codes:
   6    a home written by another release, or damaged
   7    Java, PySpark or a package is missing; doctor found something that fails
   8    the job stopped, or did not do what was asked in time
+  9    two synopses that do not fit, or a question one cannot answer
   130  ended by Ctrl-C, after a clean stop (SIGTERM ends run and demo with 0)
 """
 

@@ -244,7 +244,7 @@ def _pack_panes(prefix: str, panes: BankPanes, arrays: Arrays) -> dict[str, Any]
         if pane.bank is not None:
             saved = pane.bank.save()
             banks.append([number, sorted(saved)])
-            arrays.update({f"{prefix}/{number}/{name}": saved[name] for name in sorted(saved)})
+            arrays.update({f"{prefix}/{number}/bank/{n}": saved[n] for n in sorted(saved)})
     held = [[number, panes.panes[number].n_raw] for number in numbers]
     return {"n_groups": panes.n_groups, "panes": held, "banks": banks}
 
@@ -260,5 +260,5 @@ def _unpack_panes(prefix: str, values: dict[str, Any], arrays: Arrays, panes: Ba
             done += n_raw
     for number, names in values["banks"]:
         bank = bank_of(panes.model, 0)
-        bank.restore({name: arrays[f"{prefix}/{number}/{name}"] for name in names})
+        bank.restore({name: arrays[f"{prefix}/{number}/bank/{name}"] for name in names})
         panes.panes[number].bank = bank
