@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 
 from streamgauge.checks.conformance import CHECKS
 from streamgauge.synopses import REGISTRY
-from streamgauge.synopses.synopsis import Synopsis
 
 COLUMNS = st.one_of(
     st.lists(st.integers(0, 30), max_size=60),
@@ -20,11 +20,17 @@ COLUMNS = st.one_of(
 )
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", sorted(REGISTRY))
-@settings(max_examples=8)
-@given(column=COLUMNS)
-def test_law(
-    name: str, check: Callable[[type[Synopsis], np.ndarray], None], column: list[int]
-) -> None:
-    check(REGISTRY[name], np.array(column, np.int64))
+def law(check: Callable[..., None]) -> Any:
+    """A test of one law. One function for all would sink hypothesis: it keeps settings per call."""
+
+    @pytest.mark.parametrize("name", sorted(REGISTRY))
+    @settings(max_examples=8)
+    @given(column=COLUMNS)
+    def test(name: str, column: list[int]) -> None:
+        check(REGISTRY[name], np.array(column, np.int64))
+
+    return test
+
+
+for _check in CHECKS:
+    globals()[f"test_{_check.__name__}"] = law(_check)

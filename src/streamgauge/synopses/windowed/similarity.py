@@ -63,7 +63,7 @@ class Similarity(Clocked):
     >>> print(here.query(Jaccard(there)))
     0.34375 in [0.285729, 0.405437] at 95%, similarity
     >>> print(here.query(Distinct()))
-    61.3059 in [54.2373, 69.3107] at 95%, similarity
+    60.6072 in [53.6191, 68.5207] at 95%, similarity
 
     References
     ----------
