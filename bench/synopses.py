@@ -81,7 +81,7 @@ def _measured(prepared: Prepared, *, quick: bool, origin: str, console: Console)
     report.checked = f"{len(figures)} figures of papers measured again, {len(wrong)} differ"
     if figures:
         report.figures["paper_figures"] = (float(len(figures)), "figures")
-        report.bars["paper_figures_that_differ"] = Bar(float(len(wrong)), 0.0, at_least=False)
+        report.figures["paper_figures_that_differ"] = (float(len(wrong)), "figures")
     return report
 
 
