@@ -192,12 +192,17 @@ class Synopsis(ABC):
         instants = self._checked_times(times, len(given) + given.skipped, given)
         # The column is made ready before anything is counted: a refused one leaves no trace.
         ready = self._ready(given)
+        counts = self.rows, self.mass, self.skipped
         self.skipped += given.skipped
         if not len(given):
             return
         self.rows += len(given)
         self.mass += float(len(given)) if weight is None else float(weight.sum())
-        self._add(ready, weight, instants)
+        try:
+            self._add(ready, weight, instants)
+        except BindError:
+            self.rows, self.mass, self.skipped = counts
+            raise
 
     def _ready(self, given: Items) -> Any:
         """The column as `takes` says."""

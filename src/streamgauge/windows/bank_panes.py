@@ -10,6 +10,7 @@ merges a pane.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -78,7 +79,7 @@ class BankPanes:
         self.n_groups = 1
         self.panes: dict[int, Pane] = {}
         self.oldest = 0
-        self._bytes = full_bytes(model)
+        self._bytes = _bytes_of(model)
         self._raw = raw
         self._windows: dict[int, _Window] = {}
 
@@ -174,6 +175,12 @@ class BankPanes:
         bank = bank_of(self.model, self.n_groups)
         bank.update(*pane.raw())
         return bank
+
+
+@lru_cache(maxsize=64)
+def _bytes_of(model: Synopsis) -> int:
+    """Bytes of one group's synopsis once it is full; a shard that is loaded again asks again."""
+    return full_bytes(model)
 
 
 class _Window(Protocol):

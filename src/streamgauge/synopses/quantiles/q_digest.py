@@ -136,8 +136,6 @@ class QDigest(Synopsis):
         cells = self._cells(column)
         outside = (cells < 0) | (cells >= 1 << self.bits)
         if outside.any():
-            self.rows -= len(column)
-            self.mass -= float(len(column)) if weights is None else float(weights.sum())
             raise BindError(
                 "numbers outside of the grid",
                 f"{int(outside.sum())} of {len(column)}, the first is {column[outside][0]}; the "

@@ -92,8 +92,6 @@ class Tdigest(Synopsis):
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         if not np.isfinite(column).all():
-            self.rows -= len(column)
-            self.mass -= len(column)
             raise BindError(
                 "a t-digest takes means, so it takes finite numbers",
                 f"{int((~np.isfinite(column)).sum())} of {len(column)} are infinite",

@@ -151,8 +151,6 @@ class WindowQuantiles(Synopsis, Expiring):
         given = np.arange(last + 1, last + 1 + len(column)) if times is None else times
         steps = np.diff(given, prepend=given[0] if self._last is None else self._last)
         if (steps < 0).any() or given[0] < self.now:
-            self.rows -= len(column)
-            self.mass -= float(len(column))
             raise BindError(
                 f"times given to {self.name} must not fall",
                 f"{int(given[0])} to {int(given[-1])} after {max(self.now, last)}",

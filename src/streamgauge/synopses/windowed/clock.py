@@ -19,7 +19,6 @@ import numpy as np
 from streamgauge.contracts.contract import Contract
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, IncompatibleSynopsis
-from streamgauge.kernel.keys import Column
 from streamgauge.synopses.questions import Question
 from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Synopsis, Values
 
@@ -30,23 +29,6 @@ class Timed(Synopsis, Expiring):
     def __init__(self, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
         self.now: int | None = None
-
-    def update(
-        self, column: Column, weights: Column | None = None, times: Column | None = None
-    ) -> None:
-        """Fold a column of items; rows without times are numbered on from the last one."""
-        if times is not None and len(times) != len(column):
-            raise BindError(
-                "times must match the items",
-                f"{len(column)} items, {len(times)} times",
-                "give one time per item",
-            )
-        counts = self.rows, self.mass, self.skipped
-        try:
-            super().update(column, weights, times)
-        except BindError:
-            self.rows, self.mass, self.skipped = counts
-            raise
 
     def advance(self, now: int) -> None:
         """Move the clock; what is too old goes."""
