@@ -32,7 +32,7 @@ def latest_answers(home: Home, name: str | None = None) -> list[Answer]:
 
 def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
     registry = registry_at(home, epoch)
-    by_id = {s.id: s for s in registry.queries.values() if name in (None, s.query.name)}
+    by_id = {s.id: s for s in registry.queries.values() if name in (None, s.name)}
     found: list[Answer] = []
     for shard in range(home.shards):
         data = home.state(epoch, shard).read_bytes()

@@ -57,8 +57,8 @@ class _Names:
         return cls(
             np.array([standing.id for standing in asked], np.int64),
             np.array([standing.version for standing in asked], np.int32),
-            [standing.query.name for standing in asked],
-            Contracts.of([standing.query.contract for standing in asked]),
+            [standing.name for standing in asked],
+            Contracts.of([standing.asked.contract for standing in asked]),
         )
 
 

@@ -11,9 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from streamgauge.kernel.errors import BindError, QueryNotFound, StreamgaugeError
+from streamgauge.operators.functions import Function, Functions
 from streamgauge.plan.query import Query
 from streamgauge.plan.summary import chosen_model
+from streamgauge.plan.view import View
 from streamgauge.streams.stream import Stream
+from streamgauge.streams.table import Table
 from streamgauge.windows.window import Window
 
 Record = dict[str, Any]
@@ -28,18 +31,35 @@ class Standing:
     """
 
     id: int
-    query: Query
+    asked: Query | View
     version: int = 1
     status: str = "running"
     epoch: int = 0
     born: int = 0
     model: str = ""
 
+    @property
+    def name(self) -> str:
+        """Name of the query."""
+        return self.asked.name
+
+    @property
+    def query(self) -> Query:
+        """The query, where it is known to answer numbers."""
+        assert isinstance(self.asked, Query), f"{self.name!r} answers rows"
+        return self.asked
+
+    @property
+    def view(self) -> View:
+        """The view, where it is known to answer rows."""
+        assert isinstance(self.asked, View), f"{self.name!r} answers numbers"
+        return self.asked
+
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
         plain = {
             "id": self.id,
-            "query": self.query.as_dict(),
+            "query": self.asked.as_dict(),
             "version": self.version,
             "status": self.status,
             "epoch": self.epoch,
@@ -50,7 +70,14 @@ class Standing:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Standing:
         """Read the JSON form."""
-        return cls(**{**data, "query": Query.from_dict(data["query"])})
+        return cls(
+            **{"asked": asked(data["query"]), **{k: v for k, v in data.items() if k != "query"}}
+        )
+
+
+def asked(data: dict[str, Any]) -> Query | View:
+    """Read the JSON form of a query: one that has a plan answers rows, others answer numbers."""
+    return View.from_dict(data) if "plan" in data else Query.from_dict(data)
 
 
 @dataclass(slots=True)
@@ -78,6 +105,9 @@ class Registry:
     streams: dict[str, Stream] = field(default_factory=dict)
     windows: dict[str, Window] = field(default_factory=dict)
     queries: dict[str, Standing] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+    functions: Functions = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
 
     def apply(self, records: Iterable[Record], *, epoch: int) -> list[StreamgaugeError]:
         """Fold the records of one epoch; a record that does not fit is refused, the rest holds."""
@@ -102,16 +132,30 @@ class Registry:
             self._put_window(change["name"], Window.from_dict(change["window"]), epoch)
         elif do == "drop window":
             self._drop_window(change["name"])
+        elif do == "table":
+            table = Table.from_dict(change["table"])
+            self.tables[table.name] = table
+        elif do == "drop table":
+            self._drop_table(change["name"])
+        elif do == "function":
+            function = Function(**change["function"])
+            self.functions[function.name] = function
+        elif do == "drop function":
+            self._drop(self.functions, "function", change["name"])
+        elif do == "name":
+            self.names[change["name"]] = change["text"]
+        elif do == "drop name":
+            self._drop(self.names, "view", change["name"])
         elif do == "register":
-            self._register(Query.from_dict(change["query"]), epoch)
+            self._register(asked(change["query"]), epoch)
         elif do == "alter":
-            self._alter(Query.from_dict(change["query"]), epoch)
+            self._alter(asked(change["query"]), epoch)
         elif do in ("pause", "resume"):
             status = "paused" if do == "pause" else "running"
             old = self.query(change["name"])
-            self.queries[old.query.name] = replace(old, status=status, epoch=epoch)
+            self.queries[old.name] = replace(old, status=status, epoch=epoch)
         elif do == "drop":
-            del self.queries[self.query(change["name"]).query.name]
+            del self.queries[self.query(change["name"]).name]
         elif do != "advance":
             raise BindError(
                 f"unknown change {do!r}", "written by a newer release", "upgrade this process"
@@ -143,9 +187,27 @@ class Registry:
             )
         self.streams[stream.name] = stream
 
+    def _drop(self, kept: dict[str, Any], kind: str, name: str) -> None:
+        if name not in kept:
+            raise _missing(kind, name, kept)
+        del kept[name]
+
+    def _drop_table(self, name: str) -> None:
+        if name not in self.tables:
+            raise _missing("table", name, self.tables)
+        views = [q.asked for q in self.queries.values() if isinstance(q.asked, View)]
+        users = [view.name for view in views if name in view.tables]
+        if users:
+            raise BindError(
+                f"table {name!r} is in use",
+                f"{len(users)} queries read it, {users[0]!r} first",
+                "drop the queries first",
+            )
+        del self.tables[name]
+
     def _drop_stream(self, name: str) -> None:
         self.stream(name)
-        users = [q.query.name for q in self.queries.values() if q.query.stream == name]
+        users = [q.name for q in self.queries.values() if name in streams_of(q.asked)]
         if users:
             raise BindError(
                 f"stream {name!r} is in use",
@@ -157,7 +219,7 @@ class Registry:
     def _put_window(self, name: str, window: Window, epoch: int) -> None:
         old = self.windows.get(name)
         self.windows[name] = window
-        users = [q for q in self.queries.values() if q.query.window == name]
+        users = self._window_users(name)
         try:
             for user in users:
                 user.query.bind(self.stream(user.query.stream), self.windows)
@@ -170,10 +232,14 @@ class Registry:
                 user, version=user.version + 1, epoch=epoch, born=epoch
             )
 
+    def _window_users(self, name: str) -> list[Standing]:
+        everyone = self.queries.values()
+        return [q for q in everyone if isinstance(q.asked, Query) and q.asked.window == name]
+
     def _drop_window(self, name: str) -> None:
         if name not in self.windows:
             raise _missing("window", name, self.windows)
-        users = [q.query.name for q in self.queries.values() if q.query.window == name]
+        users = [user.name for user in self._window_users(name)]
         if users:
             raise BindError(
                 f"window {name!r} is in use",
@@ -182,29 +248,41 @@ class Registry:
             )
         del self.windows[name]
 
-    def _register(self, query: Query, epoch: int) -> None:
+    def _register(self, query: Query | View, epoch: int) -> None:
         if query.name in self.queries:
             raise BindError(
                 f"query {query.name!r} exists already",
-                f"it asks {self.queries[query.name].query}",
+                f"it asks {self.queries[query.name].asked}",
                 "choose another name, or alter it",
             )
-        query.bind(self.stream(query.stream), self.windows)
+        model = self._checked(query)
         self.queries[query.name] = Standing(
-            self.next_id, query, epoch=epoch, born=epoch, model=chosen_model(query)
+            self.next_id, query, epoch=epoch, born=epoch, model=model
         )
         self.next_id += 1
 
-    def _alter(self, query: Query, epoch: int) -> None:
+    def _checked(self, query: Query | View) -> str:
+        """Check a query against what is declared; return the synopsis chosen for it."""
+        if isinstance(query, Query):
+            query.bind(self.stream(query.stream), self.windows)
+            return chosen_model(query)
+        for name in query.streams:
+            self.stream(name)
+        for name in query.tables:
+            if name not in self.tables:
+                raise _missing("table", name, self.tables)
+        return ""
+
+    def _alter(self, query: Query | View, epoch: int) -> None:
         old = self.query(query.name)
-        query.bind(self.stream(query.stream), self.windows)
+        model = self._checked(query)
         self.queries[query.name] = replace(
             old,
-            query=query,
+            asked=query,
             version=old.version + 1,
             epoch=epoch,
             born=epoch,
-            model=chosen_model(query),
+            model=model,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -216,6 +294,9 @@ class Registry:
             "streams": [stream.as_dict() for stream in self.streams.values()],
             "windows": {name: window.as_dict() for name, window in self.windows.items()},
             "queries": [standing.as_dict() for standing in self.queries.values()],
+            "tables": [table.as_dict() for table in self.tables.values()],
+            "functions": [function.as_dict() for function in self.functions.values()],
+            "names": self.names,
         }
 
     @classmethod
@@ -229,8 +310,16 @@ class Registry:
             data["next_id"],
             {stream.name: stream for stream in streams},
             {name: Window.from_dict(item) for name, item in data["windows"].items()},
-            {standing.query.name: standing for standing in queries},
+            {standing.name: standing for standing in queries},
+            {item["name"]: Table.from_dict(item) for item in data.get("tables", ())},
+            {item["name"]: Function(**item) for item in data.get("functions", ())},
+            dict(data.get("names", {})),
         )
+
+
+def streams_of(query: Query | View) -> tuple[str, ...]:
+    """Streams a query reads."""
+    return query.streams if isinstance(query, View) else (query.stream,)
 
 
 def _single(record: Record) -> list[Record]:

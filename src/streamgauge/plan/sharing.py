@@ -15,6 +15,7 @@ from streamgauge.kernel.hashing import stable_hash
 from streamgauge.operators.predicate import Predicate
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
+from streamgauge.plan.view import View
 from streamgauge.streams.stream import Stream
 from streamgauge.synopses.synopsis import Synopsis
 
@@ -122,7 +123,7 @@ def share(registry: Registry, stream: Stream) -> StreamPlan:
     """Fold the running queries of a stream into shared pieces."""
     plan = StreamPlan(stream, {}, {})
     for standing in registry.queries.values():
-        if standing.query.stream != stream.name:
+        if isinstance(standing.asked, View) or standing.query.stream != stream.name:
             continue
         key = piece_of(registry, standing)
         if isinstance(key, PortfolioKey):

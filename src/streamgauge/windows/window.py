@@ -6,7 +6,10 @@ At the instant t a window holds, of the rows with time <= t:
 - `Range(length, slide)`: those in (e - length, e], e = t rounded down to a whole slide;
 - `Landmark(start)`: those at or after `start`;
 - `Rows(n)`: the n newest;
-- `Partition(by, n)`: the n newest of each key.
+- `Partition(by, n)`: the n newest of each key;
+- `Unbounded()`: all;
+- `Session(gap, by)`: those of a run whose last row is less than `gap` old, per key;
+- `Decay(half_life)`: all, each with a weight that halves every `half_life`.
 
 Ends are half open so that panes tile time and windows share them.
 """
@@ -29,7 +32,8 @@ from streamgauge.kernel.time import (
     instant_text,
 )
 
-KINDS = ("now", "range", "landmark", "rows", "partition")
+KINDS = ("now", "range", "landmark", "rows", "partition", "session", "decay")
+BEGINNING = -(2**62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,11 @@ class Window:
     start: Instant = 0
     rows: int = 0
     by: tuple[str, ...] = ()
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether every row stays for ever."""
+        return self.kind == "landmark" and self.start == BEGINNING
 
     def slide_for(self, tick: Duration, every: Duration | None) -> Duration:
         """Step at which the window moves: as given, else the query's own cadence, else a tick."""
@@ -94,7 +103,12 @@ class Window:
             slide = f" slide {duration_text(self.slide)}" if self.slide else ""
             return f"range {duration_text(self.length)}{slide}"
         if self.kind == "landmark":
-            return f"since {instant_text(self.start)}"
+            return "unbounded" if self.unbounded else f"since {instant_text(self.start)}"
+        if self.kind == "decay":
+            return f"decay {duration_text(self.length)}"
+        if self.kind == "session":
+            by = f" partition by {', '.join(self.by)}" if self.by else ""
+            return f"session {duration_text(self.length)}{by}"
         if self.kind == "partition":
             return f"partition by {', '.join(self.by)} rows {self.rows}"
         return f"rows {self.rows}" if self.kind == "rows" else self.kind
@@ -120,6 +134,31 @@ def Range(length: DurationLike, slide: DurationLike | None = None) -> Window:  #
 def Landmark(start: InstantLike) -> Window:  # noqa: N802
     """All rows since `start`."""
     return Window("landmark", start=instant(start))
+
+
+def Unbounded() -> Window:  # noqa: N802
+    """All rows."""
+    return Window("landmark", start=BEGINNING)
+
+
+def Session(gap: DurationLike, by: list[str] | tuple[str, ...] | str = ()) -> Window:  # noqa: N802
+    """Rows of the run that goes on: no two neighbours, nor the last and now, `gap` apart."""
+    span = duration(gap)
+    if span <= 0:
+        raise UnsupportedWindow(
+            "a session needs a positive gap", f"got {gap!r}", "write Session('30 minutes', 'user')"
+        )
+    return Window("session", length=span, by=(by,) if isinstance(by, str) else tuple(by))
+
+
+def Decay(half_life: DurationLike) -> Window:  # noqa: N802
+    """All rows, each with a weight that halves every `half_life`."""
+    span = duration(half_life)
+    if span <= 0:
+        raise UnsupportedWindow(
+            "a decay needs a positive half-life", f"got {half_life!r}", "write Decay('5 minutes')"
+        )
+    return Window("decay", length=span)
 
 
 def Rows(n: int) -> Window:  # noqa: N802

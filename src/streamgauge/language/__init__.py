@@ -1,0 +1,1 @@
+"""From text to statements: the continuous query language."""

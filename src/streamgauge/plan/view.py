@@ -1,0 +1,90 @@
+"""View: a standing query whose answers are rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from streamgauge.contracts.contract import Contract
+from streamgauge.plan.nodes import Node, Scan, Stored, Streamed, from_json, to_json
+from streamgauge.plan.query import Cadence
+
+MODES = ("changes", "append", "store")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A standing query over rows, as a value.
+
+    Parameters
+    ----------
+    name
+        Name of the query.
+    plan
+        The plan after rewriting; a later release does not plan a running query anew.
+    text
+        The query as written, for people.
+    answer
+        On change: at every tick at which rows come or go; every t: the net change since the last.
+    contract
+        What is owed; rows are exact.
+    history
+        Whether its windows are filled from kept history (True) or start empty (False).
+    mode
+        changes: rows that come and go; append: rows that come, for plans that never take one
+        back; store: the current rows only, nothing is kept of how they came to be.
+    """
+
+    name: str
+    plan: Node
+    text: str = ""
+    answer: Cadence = Cadence("change")
+    contract: Contract = Contract()
+    history: bool = True
+    mode: str = "changes"
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Streams it reads, by name."""
+        found = {node.stream for node in self.plan.walk() if isinstance(node, Scan)}
+        return tuple(sorted(found))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Stored tables it reads, by name."""
+        found = {node.table for node in self.plan.walk() if isinstance(node, Stored)}
+        return tuple(sorted(found))
+
+    @property
+    def stream_kind(self) -> str:
+        """istream, dstream or rstream for a stream of rows, empty for a relation."""
+        return self.plan.kind if isinstance(self.plan, Streamed) else ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "name": self.name,
+            "plan": to_json(self.plan),
+            "text": self.text,
+            "answer": [self.answer.kind, self.answer.period, self.answer.by],
+            "contract": self.contract.as_dict(),
+            "history": self.history,
+            "mode": self.mode,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> View:
+        """Read the JSON form."""
+        return cls(
+            data["name"],
+            from_json(data["plan"]),
+            data["text"],
+            Cadence(*data["answer"]),
+            Contract(**data["contract"]),
+            data["history"],
+            data["mode"],
+        )
+
+    def __str__(self) -> str:
+        start = "" if self.history else ", from now"
+        return f"{self.text}, {self.answer}, {self.contract}{start}"
