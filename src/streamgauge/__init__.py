@@ -27,6 +27,7 @@ from streamgauge.operators.aggregate import (
     avg,
     corr,
     count,
+    count_when,
     covar,
     distinct,
     frequency,
@@ -36,6 +37,7 @@ from streamgauge.operators.aggregate import (
     quantile,
     self_join,
     stddev,
+    sum_when,
     top_k,
     total,
     var,
@@ -46,12 +48,13 @@ from streamgauge.reading import Progress
 from streamgauge.sources.declare import dataframe, files, plant, rate
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late
-from streamgauge.windows.window import Landmark, Now, Partition, Range, Rows, Window
+from streamgauge.windows.window import Decay, Landmark, Now, Partition, Range, Rows, Window
 
 __all__ = [
     "Answer",
     "Charge",
     "Contract",
+    "Decay",
     "Gauge",
     "Landmark",
     "Late",
@@ -70,6 +73,7 @@ __all__ = [
     "connect",
     "corr",
     "count",
+    "count_when",
     "covar",
     "dataframe",
     "distinct",
@@ -86,6 +90,7 @@ __all__ = [
     "rate",
     "self_join",
     "stddev",
+    "sum_when",
     "top_k",
     "total",
     "var",

@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from copy import copy
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,26 +24,34 @@ from streamgauge.engine.feeds import Feeds
 from streamgauge.engine.lander import source_directory
 from streamgauge.engine.local import LocalEngine
 from streamgauge.engine.spark.engine import SparkEngine
+from streamgauge.execute.script import Script, parse_query
+from streamgauge.execute.show import explained
+from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError, EngineFailure, StreamgaugeError
 from streamgauge.kernel.time import DurationLike, InstantLike, duration, instant
+from streamgauge.language.statements import (
+    Change,
+    CreateFunction,
+    CreateTable,
+    CreateView,
+    Statement,
+)
 from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.log.lock import holding
-from streamgauge.plan.explain import explain
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
 from streamgauge.reading import POLL_SECONDS, Reader
 from streamgauge.sources.declare import Source
-from streamgauge.sources.parse import infer_schema, list_files
-from streamgauge.sources.plant import SCHEMA as PLANT_SCHEMA
+from streamgauge.sources.learn import schema_of
+from streamgauge.sources.parse import list_files
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
 
 _MASTER = re.compile(r"(spark|k8s)://|local\[|yarn$")
 MAX_ROWS = 1_000_000
-RATE_SCHEMA = Schema.of(timestamp="time", value="int")
 
 
 class StandingQuery:
@@ -72,6 +79,10 @@ class StandingQuery:
     def answers(self, since_epoch: int = 0) -> pa.Table:
         """All its answers after an epoch."""
         return self.gauge.answers(self.name, since_epoch=since_epoch)
+
+    def rows(self) -> pa.Table:
+        """The rows it holds now, when it answers rows."""
+        return self.gauge.rows(self.name)
 
     def subscribe(self, timeout: float | None = None) -> Iterator[Answer]:
         """Its answers as they come."""
@@ -153,6 +164,7 @@ class Gauge(Reader):
         late: Late | None = None,
         keep: DurationLike = "1 hour",
         future: DurationLike | None = "1 day",
+        changes: str | None = None,
     ) -> None:
         """Declare a stream; declaring the same again changes nothing."""
         if time is None:
@@ -163,7 +175,7 @@ class Gauge(Reader):
             )
         declared = Stream(
             name=name,
-            schema=schema or _schema_of(source),
+            schema=schema or schema_of(source),
             time=time,
             key=(key,) if isinstance(key, str) else tuple(key),
             source=source.as_pairs(),
@@ -172,12 +184,13 @@ class Gauge(Reader):
             late=late or Late.drop(),
             keep=duration(keep),
             future=None if future is None else duration(future),
+            changes=changes,
         )
         if source.frame is not None:
             self._frames[name] = source.frame
         if self._expected.streams.get(name) != declared:
             self._submit({"do": "stream", "stream": declared.as_dict()})
-        if self._engine is not None and self._engine.running:
+        elif self._engine is not None and self._engine.running:
             self._start_feed(declared)
 
     def drop_stream(self, name: str) -> None:
@@ -230,17 +243,77 @@ class Gauge(Reader):
         self._expected.stream(stream)
         self._submit({"do": "advance", "stream": stream, "instant": instant(to)})
 
+    def create_table(self, name: str, path: str | Path) -> None:
+        """Keep a copy of a file's rows as a table: parquet, CSV or JSON lines."""
+        self._execute(CreateTable(name, str(path)))
+
+    def refresh_table(self, name: str) -> None:
+        """Read the file of a table again."""
+        self._execute(CreateTable(name, refresh=True))
+
+    def drop_table(self, name: str) -> None:
+        """Forget a table that no query reads."""
+        self._execute(Change("drop", "table", (name,)))
+
+    def create_function(
+        self, name: str, target: str, returns: str = "float", aggregate: bool = False
+    ) -> None:
+        """Name a Python function, `module:function`, for use in queries."""
+        self._execute(CreateFunction(name, target, returns, aggregate))
+
+    def drop_function(self, name: str) -> None:
+        """Forget a function that no query calls."""
+        self._execute(Change("drop", "function", (name,)))
+
+    def create_view(self, name: str, text: str) -> None:
+        """Name a query, so that other queries read its rows."""
+        self._execute(CreateView(name, parse_query(text)))
+
+    def drop_view(self, name: str) -> None:
+        """Forget the name of a query; what was made from it goes on."""
+        self._execute(Change("drop", "view", (name,)))
+
+    def sql(
+        self, text: str, name: str | None = None
+    ) -> StandingQuery | list[StandingQuery] | pa.Table | str | None:
+        """Run statements of the language, all or none.
+
+        Gives the queries that were registered, one or a list; else what the last statement shows.
+        A SELECT without a name is called after its text, or `name`.
+        """
+        trial = self.trial()
+        outcomes = Script(self, trial).run(text, name)
+        self.take(trial)
+        asked = [query for outcome in outcomes for query in outcome.queries]
+        if asked:
+            handles = [StandingQuery(self, query) for query in asked]
+            return handles if len(handles) > 1 else handles[0]
+        return outcomes[-1].shown if outcomes else None
+
+    def _execute(self, said: Statement) -> None:
+        trial = self.trial()
+        Script(self, trial).execute(said)
+        self.take(trial)
+
     def _submit(self, record: dict[str, Any]) -> None:
         """Check a change against what is expected to hold, then leave it in the inbox."""
-        trial = copy(self._expected)
-        trial.streams = dict(trial.streams)
-        trial.windows = dict(trial.windows)
-        trial.queries = dict(trial.queries)
-        refused = trial.apply([record], epoch=trial.epoch + 1)
-        if refused:
-            raise refused[0]
-        inbox.submit(self.home, record)
-        self._expected = trial
+        trial = self.trial()
+        trial.apply(record)
+        self.take(trial)
+
+    def trial(self) -> Trial:
+        """A copy of what will hold once the inbox is empty, to try changes on."""
+        return Trial(self._expected)
+
+    def take(self, trial: Trial) -> tuple[str, ...]:
+        """Leave what a trial changed in the inbox; return the names of its records."""
+        left = trial.leave(self.home)
+        self._expected = trial.registry
+        if self._engine is not None and self._engine.running:
+            for record in trial.records:
+                if record["do"] == "stream":
+                    self._start_feed(Stream.from_dict(record["stream"]))
+        return left
 
     # Running
 
@@ -349,7 +422,7 @@ class Gauge(Reader):
         """The plan of a query."""
         epoch = self.home.committed()
         known = self.registry() if epoch and self._expected_is_committed(name) else self._expected
-        return explain(known, name, shards=self.home.shards, epoch=epoch)
+        return explained(known, name, shards=self.home.shards, epoch=epoch)
 
     def _expected_is_committed(self, name: str) -> bool:
         standing = self.registry().queries.get(name)
@@ -403,27 +476,6 @@ def connect(
     default = (os.cpu_count() or 1) if engine == "spark" else 1
     opened = Home.open(home, shards=shards or default)
     return Gauge(opened, engine=engine, master=master, max_rows=max_rows, settings=settings)
-
-
-def _schema_of(source: Source) -> Schema:
-    if source.kind == "files":
-        dialect = {k: source.options[k] for k in ("header", "delimiter") if k in source.options}
-        return infer_schema(source.options["path"], source.options["format"], **dialect)
-    if source.kind == "plant":
-        return PLANT_SCHEMA
-    if source.kind == "rate":
-        return RATE_SCHEMA
-    return Schema.from_arrow(pa.schema(_arrow_fields(source.frame)))
-
-
-def _arrow_fields(frame: Any) -> list[tuple[str, pa.DataType]]:
-    kinds = {
-        "string": pa.string(), "double": pa.float64(), "float": pa.float64(),
-        "int": pa.int64(), "bigint": pa.int64(), "smallint": pa.int64(), "tinyint": pa.int64(),
-        "boolean": pa.bool_(), "timestamp": pa.timestamp("us", tz="UTC"),
-        "timestamp_ntz": pa.timestamp("us"),
-    }  # fmt: skip
-    return [(name, kinds[kind]) for name, kind in frame.dtypes if kind in kinds]
 
 
 def _names(directory: Path) -> list[str]:

@@ -15,8 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from streamgauge.contracts.answer import Answer
+from streamgauge.contracts.row_change import RowChange
 from streamgauge.engine.catalog import registry_at
-from streamgauge.engine.latest import latest_answers
+from streamgauge.engine.latest import latest_answers, latest_rows
 from streamgauge.engine.spark.views import as_spark
 from streamgauge.log.dead_letters import dead_letters
 from streamgauge.log.home import Home
@@ -30,6 +31,7 @@ from streamgauge.results.change_log import (
     epochs_after,
     export_parquet,
 )
+from streamgauge.results.row_blocks import as_row_changes, epoch_rows, row_changes
 
 POLL_SECONDS = 0.05
 
@@ -88,6 +90,21 @@ class Reader:
         """The newest answer of every query and group."""
         return latest_answers(self.home, name)
 
+    def rows(self, name: str) -> pa.Table:
+        """The rows that a view holds now."""
+        return latest_rows(self.home, name)
+
+    def row_changes(self, name: str, *, since_epoch: int = 0) -> pa.Table:
+        """Rows that came to a view or went from it, after an epoch."""
+        return row_changes(self.home, name, after=since_epoch)
+
+    def subscribe_rows(
+        self, name: str, *, since_epoch: int | None = None, timeout: float | None = None
+    ) -> Iterator[RowChange]:
+        """Changes of a view as they come, each once."""
+        for epoch in self._epochs(since_epoch, timeout):
+            yield from as_row_changes(epoch_rows(self.home, epoch, name))
+
     def subscribe(
         self,
         name: str | None = None,
@@ -102,12 +119,17 @@ class Reader:
                     yield answer
 
     def _tables(self, since_epoch: int | None, timeout: float | None) -> Iterator[pa.Table]:
+        for epoch in self._epochs(since_epoch, timeout):
+            yield epoch_answers(self.home, epoch)
+
+    def _epochs(self, since_epoch: int | None, timeout: float | None) -> Iterator[int]:
+        """Committed epochs as they come."""
         seen = self.home.committed() if since_epoch is None else since_epoch
         idle_since = time.monotonic()
         while True:
             fresh = epochs_after(self.home, seen)
             for epoch in fresh:
-                yield epoch_answers(self.home, epoch)
+                yield epoch
                 seen, idle_since = epoch, time.monotonic()
             if fresh:
                 continue

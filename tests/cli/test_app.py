@@ -18,8 +18,8 @@ from streamgauge.cli.app import Application
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 
 COMMANDS = (
-    "demo", "run", "register", "ls", "show", "answers", "alter", "pause", "resume", "drop",
-    "explain", "streams", "dead-letters", "export", "doctor", "bench",
+    "demo", "run", "plan", "sql", "register", "ls", "show", "answers", "alter", "pause", "resume",
+    "drop", "explain", "streams", "dead-letters", "export", "doctor", "bench",
 )  # fmt: skip
 
 

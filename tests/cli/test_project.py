@@ -168,7 +168,6 @@ def test_included_python(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("q.sql", "SELECT 1", "a front end that is not part of this release"),
         ("q.txt", "", "a file of type .txt"),
         ("q.py", "x = 1", "has no function queries()"),
         ("q.py", "def queries():\n    return [3]", "3 is a int"),

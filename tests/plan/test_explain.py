@@ -7,23 +7,28 @@ import pytest
 from streamgauge.contracts.contract import Contract
 from streamgauge.kernel.errors import QueryNotFound
 from streamgauge.operators.aggregate import (
+    Aggregate,
     avg,
     corr,
     count,
+    count_when,
     distinct,
     maximum,
     median,
     quantile,
+    sum_when,
     top_k,
     total,
 )
+from streamgauge.operators.expression import Expr, column, literal
 from streamgauge.operators.predicate import col
 from streamgauge.plan.explain import explain
+from streamgauge.plan.part import Part
 from streamgauge.plan.query import Query, every, on_change, on_close
 from streamgauge.plan.registry import Registry
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.windows.window import Landmark, Partition, Range, Rows
+from streamgauge.windows.window import Decay, Landmark, Partition, Range, Rows
 from tests.goldens import GOLDEN, assert_golden
 
 SHARDS = 4
@@ -111,6 +116,58 @@ QUERIES = (
         window=Range("1 hour"),
         answer=every("1 minute"),
         contract=Contract.rank(0.001),
+    ),
+    Query(
+        "fading",
+        "plant",
+        avg("value"),
+        window=Decay("5 minutes"),
+        group_by=("site",),
+        answer=every("10 s"),
+    ),
+    Query(
+        "above_average",
+        "plant",
+        count_when("value", ">", "avg", factor=1.5),
+        window=Range("10 minutes"),
+        group_by=("site",),
+        answer=every("1 minute"),
+        contract=Contract.rank(0.01),
+    ),
+    Query(
+        "near_the_least",
+        "plant",
+        sum_when("power", "value", "<=", "min", factor=2.0),
+        window=Landmark("2026-01-01"),
+    ),
+    Query(
+        "common_names",
+        "plant",
+        Aggregate("set_size", argument="p0 & p1"),
+        window=Range("1 hour"),
+        parts=(
+            Part(
+                "plant",
+                Range("1 hour"),
+                (column("series"),),
+                Expr("=", (column("site"), literal("a"))),
+            ),
+            Part("ticks", Range("1 hour"), (column("symbol"),)),
+        ),
+        answer=every("1 minute"),
+        contract=Contract.relative(0.05, confidence=0.95),
+    ),
+    Query(
+        "equal_names",
+        "plant",
+        Aggregate("join_size", argument="p0 = p1"),
+        window=Range("1 hour"),
+        parts=(
+            Part("plant", Range("1 hour"), (column("series"),)),
+            Part("ticks", Landmark("2026-01-01"), (column("symbol"),)),
+        ),
+        answer=every("1 minute"),
+        contract=Contract.relative(0.05, confidence=0.95),
     ),
 )
 NAMES = [query.name for query in QUERIES]

@@ -86,7 +86,7 @@ def test_spark_agrees_with_the_reference(
 ) -> None:
     with tempfile.TemporaryDirectory() as directory:
         home = Home.open(directory, shards=shards)
-        write_pages(home, workload.stream, workload.pages)
+        write_pages(home, (workload.stream,), workload.pages)
         engine = SparkEngine(home, max_rows=1000)
         engine.start()
         last = Journal(home).last()

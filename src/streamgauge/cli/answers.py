@@ -12,8 +12,11 @@ from rich.table import Table
 from streamgauge.cli.options import console, home_option, json_option, open_home, say_json
 from streamgauge.cli.reading import expected_registry, last_answers
 from streamgauge.contracts.answer import Answer
+from streamgauge.contracts.row_change import RowChange
 from streamgauge.gauge import Gauge
+from streamgauge.plan.view import View
 from streamgauge.results.change_log import as_answers
+from streamgauge.results.row_blocks import as_row_changes
 
 LAST = 20
 
@@ -53,7 +56,11 @@ def answers(
     """
     gauge = open_home(home)
     upto = gauge.home.committed()
-    found = _found(gauge, name, last, since_epoch, upto)
+    found: list[Answer] | list[RowChange]
+    if name is not None and _answers_rows(gauge, name):
+        found = _changes(gauge, name, last, since_epoch, upto)
+    else:
+        found = _found(gauge, name, last, since_epoch, upto)
     if name is not None and not found:
         # What a dropped query has answered stays to be read.
         expected_registry(gauge.home).query(name)
@@ -61,7 +68,9 @@ def answers(
         say_json([answer.as_dict() for answer in found])
         return
     _print(found, as_json=as_json)
-    if follow:
+    if follow and name is not None and _answers_rows(gauge, name):
+        _print(gauge.subscribe_rows(name, since_epoch=upto, timeout=idle), as_json=as_json)
+    elif follow:
         _print(gauge.subscribe(name, since_epoch=upto, timeout=idle), as_json=as_json)
     elif not found:
         click.echo("no answers yet", err=True)
@@ -78,7 +87,22 @@ def _found(
     return last_answers(gauge.home, name, n, since=since or 0, upto=upto) if n else []
 
 
-def _print(found: Iterable[Answer], *, as_json: bool) -> None:
+def _answers_rows(gauge: Gauge, name: str) -> bool:
+    standing = expected_registry(gauge.home).queries.get(name)
+    return standing is not None and isinstance(standing.asked, View)
+
+
+def _changes(
+    gauge: Gauge, name: str, last: int | None, since: int | None, upto: int
+) -> list[RowChange]:
+    """Rows that came and went, oldest first."""
+    table = gauge.row_changes(name, since_epoch=since or 0)
+    n = table.num_rows if last is None and since is not None else LAST if last is None else last
+    given = as_row_changes(table.slice(max(table.num_rows - n, 0)))
+    return [change for change in given if change.epoch <= upto]
+
+
+def _print(found: Iterable[Answer | RowChange], *, as_json: bool) -> None:
     for answer in found:
         click.echo(json.dumps(answer.as_dict(), ensure_ascii=False) if as_json else str(answer))
 

@@ -14,8 +14,10 @@ from streamgauge.cli.changes import alter, drop, pause, register, resume
 from streamgauge.cli.demo import demo
 from streamgauge.cli.doctor import doctor
 from streamgauge.cli.options import wants_json
+from streamgauge.cli.plan import plan
 from streamgauge.cli.queries import explain, ls, show, streams
 from streamgauge.cli.run import run
+from streamgauge.cli.sql import sql
 from streamgauge.kernel.errors import SourceFailure, StreamgaugeError
 
 INTERRUPTED = 130
@@ -32,6 +34,7 @@ First steps:
   streamgauge run FILE.toml   run a project; then, from another terminal:
   streamgauge ls              what is asked, and the newest answers
   streamgauge answers -f      answers as they come
+  streamgauge sql             ask in the language, at a prompt
 
 \b
 Exit codes:
@@ -45,6 +48,7 @@ Exit codes:
   7    Java, PySpark or a package is missing; doctor found something that fails
   8    the job stopped, or did not do what was asked in time
   9    two synopses that do not fit, or a question one cannot answer
+  10   a text that is no statement of the language
   130  ended by Ctrl-C, after a clean stop (SIGTERM ends run and demo with 0)
 """
 
@@ -97,6 +101,8 @@ def main() -> None:
 for _command in (
     demo,
     run,
+    plan,
+    sql,
     register,
     ls,
     show,

@@ -76,7 +76,7 @@ def settle(home: Home, change: Change, wait: float | None) -> Outcome:
     seconds = wait
     if seconds is None:
         seconds = DEFAULT_SECONDS if running else 0.0
-    epoch = _awaited(home, change, seconds)
+    epoch = _awaited(home, change, seconds, change.after)
     if epoch is not None:
         _check_refused(home, change, epoch)
     elif wait:
@@ -89,11 +89,47 @@ def settle(home: Home, change: Change, wait: float | None) -> Outcome:
     return Outcome(change, epoch, running or epoch is not None)
 
 
-def _awaited(home: Home, change: Change, seconds: float) -> int | None:
+def settle_records(home: Home, records: tuple[str, ...], after: int, wait: float | None) -> str:
+    """Wait until all records left in the inbox are in committed epochs; say how it went."""
+    running = lock.held(home.root)
+    if not running and not wait:
+        return "left in the inbox: no job is running on this home"
+    left = Left(records)
+    epoch = _awaited(home, left, DEFAULT_SECONDS if wait is None else wait, after)
+    if epoch is None:
+        if wait:
+            raise EngineFailure(
+                f"not in force within {wait:g} s",
+                f"{len(records):,} changes, committed epoch {home.committed()}"
+                + ("" if running else ", no job is running on this home"),
+                "the changes are safe in the inbox: wait longer, or start the job",
+            )
+        return "left in the inbox, not in force yet"
+    pages = [Journal(home).page(number) for number in range(after + 1, epoch + 1)]
+    refused = [error for page in pages if set(page.inbox) & set(records) for error in page.refused]
+    if refused:
+        raise EngineFailure(
+            f"the job refused: {refused[0]['message']}", refused[0]["detail"], refused[0]["hint"]
+        )
+    return f"in force since epoch {epoch}"
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Records by their names in the inbox."""
+
+    records: tuple[str, ...]
+
+    def inside(self, page: Page) -> bool:
+        """Whether a page holds the last of them."""
+        return self.records[-1] in page.inbox
+
+
+def _awaited(home: Home, change: Change | Left, seconds: float, after: int) -> int | None:
     deadline = time.monotonic() + seconds
     terminal = console(stderr=True)
     shown = terminal.status("waiting for the job to take it in") if seconds else nullcontext()
-    journal, seen, found = Journal(home), change.after, None
+    journal, seen, found = Journal(home), after, None
     with shown if terminal.is_terminal else nullcontext():
         while True:
             while found is None and seen < journal.last():

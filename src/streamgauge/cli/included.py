@@ -1,4 +1,4 @@
-"""Included files: Python modules that give queries."""
+"""Included files: Python modules that give queries, and statements of the language."""
 
 from __future__ import annotations
 
@@ -17,26 +17,28 @@ MISTAKES = (
 )  # fmt: skip
 
 
-def included(path: Path) -> list[Query]:
-    """Queries that the function `queries()` of a Python file gives."""
-    if path.suffix == ".sql":
-        raise BindError(
-            f"cannot include {path.name}",
-            "queries written in SQL need a front end that is not part of this release",
-            "write them as [[queries]], or in a .py file whose queries() gives sg.Query values",
-        )
-    if path.suffix != ".py":
-        raise BindError(
-            f"cannot include {path.name}",
-            f"a file of type {path.suffix or 'none'}",
-            "include .py files whose queries() gives sg.Query values",
-        )
-    if not path.is_file():
+def found_files(root: Path, name: str) -> list[Path]:
+    """Files that an entry of `include` names; one with *, ? or [...] may name several."""
+    wild = any(sign in name for sign in "*?[")
+    paths = sorted(root.glob(name)) if wild else [root / name]
+    for path in paths:
+        if path.suffix not in (".py", ".sql"):
+            raise BindError(
+                f"cannot include {path.name}",
+                f"a file of type {path.suffix or 'none'}",
+                "include .sql files, or .py files whose queries() gives sg.Query values",
+            )
+    if not paths or not all(path.is_file() for path in paths):
         raise SourceFailure(
-            f"cannot include {path.name}",
-            f"{path} is not there",
+            f"cannot include {Path(name).name}",
+            f"{root / name} is not there",
             "names in include are relative to the project file",
         )
+    return paths
+
+
+def included(path: Path) -> list[Query]:
+    """Queries that the function `queries()` of a Python file gives."""
     found = list(_called(path))
     for item in found:
         if not isinstance(item, Query):

@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.cli.forms import query_of, window_of
-from streamgauge.cli.included import included
+from streamgauge.cli.included import found_files, included
+from streamgauge.cli.rehearsal import Rehearsal
 from streamgauge.cli.table import Table, given, unknown
+from streamgauge.execute.outcome import Outcome
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import BindError, SourceFailure
-from streamgauge.kernel.time import DurationLike
+from streamgauge.kernel.time import DurationLike, duration
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.sources.declare import FORMATS, Source, files, plant, rate
+from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import Schema
-from streamgauge.streams.stream import Late
+from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
 
 FILE = "streamgauge.toml"
@@ -64,6 +67,7 @@ class Project:
     streams: tuple[DeclaredStream, ...]
     windows: dict[str, Window]
     queries: tuple[Query, ...]
+    scripts: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +102,9 @@ def load_project(path: Path) -> Project:
     gauge = Table(table.data.get("gauge", {}), "[gauge]", GAUGE_KEYS)
     home, root = gauge.text("home"), path.absolute().parent
     queries = [*queries_of(table.data.get("queries", []))]
-    for name in table.texts("include") or ():
-        queries += included(root / name)
+    more = [path for name in table.texts("include") or () for path in found_files(root, name)]
+    for path in more:
+        queries += included(path) if path.suffix == ".py" else ()
     return Project(
         path=path,
         home=None if home is None else root / home,
@@ -111,6 +116,7 @@ def load_project(path: Path) -> Project:
         streams=tuple(_stream_of(n, d, root) for n, d in _entries(table, "streams")),
         windows={n: window_of(d, f"windows.{n}") for n, d in _entries(table, "windows")},
         queries=tuple(queries),
+        scripts=tuple(path for path in more if path.suffix == ".sql"),
     )
 
 
@@ -214,8 +220,32 @@ def _late_of(stream: Table) -> Late:
     raise stream.wrong("late", '"drop", {allow = "5 s"} or {revise = "1 min"}')
 
 
+def rehearse(project: Project, gauge: Gauge, *, prune: bool) -> Rehearsal:
+    """Try what a project says on a copy of what will hold; nothing changes yet.
+
+    Parameters
+    ----------
+    prune
+        Drop queries that are not in the project.
+    """
+    rehearsal = Rehearsal(gauge, gauge.trial())
+    for declared in project.streams:
+        known = rehearsal.trial.registry.streams.get(declared.name)
+        rehearsal.put_stream(_stream(declared, known))
+    for name, window in project.windows.items():
+        rehearsal.put_window(name, window)
+    rehearsal.put_queries(project.queries)
+    for path in project.scripts:
+        rehearsal.put_script(path, _text(path))
+    gone = sorted(rehearsal.trial.registry.queries.keys() - rehearsal.declared)
+    if gone and prune and not rehearsal.refused:
+        rehearsal.trial.apply({"do": "drop", "names": gone})
+        rehearsal.outcomes.append(Outcome("dropped", tuple(gone)))
+    return rehearsal
+
+
 def bring(project: Project, gauge: Gauge, expected: Registry, *, prune: bool) -> Brought:
-    """Declare what a project says; the same again changes nothing.
+    """Declare what a project says, all or none; the same again changes nothing.
 
     Parameters
     ----------
@@ -224,44 +254,45 @@ def bring(project: Project, gauge: Gauge, expected: Registry, *, prune: bool) ->
     prune
         Drop queries that are not in the project.
     """
-    for stream in project.streams:
-        _declare(gauge, stream, expected)
-    for name, window in project.windows.items():
-        if name not in expected.windows:
-            gauge.create_window(name, window)
-        elif expected.windows[name] != window:
-            gauge.resize_window(name, window)
-    known = expected.queries
-    fresh = [query for query in project.queries if query.name not in known]
-    changed = [q for q in project.queries if q.name in known and known[q.name].query != q]
-    gone = sorted(known.keys() - {query.name for query in project.queries})
-    if fresh:
-        gauge.register(*fresh)
-    if changed:
-        gauge.alter(*changed)
-    if gone and prune:
-        gauge.drop(*gone)
+    rehearsal = rehearse(project, gauge, prune=prune)
+    if rehearsal.refused:
+        raise rehearsal.refused[0].located()
+    gauge.take(rehearsal.trial)
+    return brought(rehearsal, expected)
+
+
+def brought(rehearsal: Rehearsal, before: Registry) -> Brought:
+    """Queries counted by what became of them."""
+    old, new = before.queries, rehearsal.trial.registry.queries
+    altered = [name for name in old.keys() & new.keys() if old[name].asked != new[name].asked]
     return Brought(
-        registered=len(fresh),
-        altered=len(changed),
-        dropped=len(gone) if prune else 0,
-        left=0 if prune else len(gone),
-        unchanged=len(project.queries) - len(fresh) - len(changed),
+        registered=len(new.keys() - old.keys()),
+        altered=len(altered),
+        dropped=len(old.keys() - new.keys()),
+        left=len(new.keys() - rehearsal.declared),
+        unchanged=len((old.keys() & rehearsal.declared) - set(altered)),
     )
 
 
-def _declare(gauge: Gauge, stream: DeclaredStream, expected: Registry) -> None:
+def _stream(declared: DeclaredStream, known: Stream | None) -> Stream:
     # A schema that was read from the files once stays; the files may be gone by now.
-    known = expected.streams.get(stream.name)
-    gauge.stream(
-        stream.name,
-        stream.source,
-        time=stream.time,
-        key=stream.key,
-        schema=stream.schema or (known.schema if known else None),
-        tick=stream.tick,
-        expected_gap=stream.expected_gap,
-        late=stream.late,
-        keep=stream.keep,
-        future=stream.future,
+    learned = known.schema if known is not None else None
+    return Stream(
+        name=declared.name,
+        schema=declared.schema or learned or schema_of(declared.source),
+        time=declared.time,
+        key=declared.key,
+        source=declared.source.as_pairs(),
+        tick=duration(declared.tick),
+        expected_gap=None if declared.expected_gap is None else duration(declared.expected_gap),
+        late=declared.late,
+        keep=duration(declared.keep),
+        future=None if declared.future is None else duration(declared.future),
     )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BindError(f"{path} is not text", str(error), "save it as UTF-8") from None

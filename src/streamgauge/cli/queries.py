@@ -13,10 +13,14 @@ from rich.text import Text
 from streamgauge.cli import draw
 from streamgauge.cli.options import console, home_option, json_option, open_home, say_json
 from streamgauge.cli.reading import Listed, expected_registry, latest, listed, matching
+from streamgauge.cli.said import drawn
+from streamgauge.cli.watching import newest
 from streamgauge.contracts.answer import Answer
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.time import duration_text, instant_text
 from streamgauge.log.journal import Journal
+from streamgauge.plan.registry import streams_of
+from streamgauge.plan.view import View
 from streamgauge.streams.stream import Stream
 
 LIMIT = 50
@@ -68,14 +72,14 @@ def ls(pattern: str | None, home: Path, limit: int, as_json: bool) -> None:
 def _as_dict(item: Listed, answers: list[Answer]) -> dict[str, Any]:
     standing = item.standing
     return {
-        "name": standing.query.name,
-        "stream": standing.query.stream,
-        "question": str(standing.query),
-        "cadence": str(standing.query.answer),
+        "name": standing.name,
+        "stream": ", ".join(streams_of(standing.asked)),
+        "question": str(standing.asked),
+        "cadence": str(standing.asked.answer),
         "status": item.status,
         "version": standing.version,
         "epoch": standing.epoch,
-        "query": standing.query.as_dict(),
+        "query": standing.asked.as_dict(),
         "latest": [answer.as_dict() for answer in answers],
     }
 
@@ -102,10 +106,10 @@ def _print_queries(rows: list[tuple[Listed, list[Answer]]]) -> None:
 
 
 def _cells(item: Listed, answers: list[Answer]) -> dict[str, str | Text]:
-    query = item.standing.query
+    query = item.standing.asked
     return {
         "name": query.name,
-        "stream": query.stream,
+        "stream": ", ".join(streams_of(query)),
         "question": _question(item),
         "cadence": str(query.answer),
         "status": Text(item.status, style=STYLES.get(item.status, "")),
@@ -116,8 +120,10 @@ def _cells(item: Listed, answers: list[Answer]) -> dict[str, str | Text]:
 
 def _question(item: Listed) -> str:
     """What is asked, without what other columns say."""
-    query = item.standing.query
+    query = item.standing.asked
     text = str(query).split(f", {query.answer}, ", maxsplit=1)[0]
+    if isinstance(query, View):
+        return " ".join(text.split())
     return text.replace(f" of {query.stream}", "").replace(f" from {query.stream}", "")
 
 
@@ -136,9 +142,9 @@ def show(name: str, home: Path, as_json: bool) -> None:
         return
     standing = item.standing
     rows = [
-        ("asks", str(standing.query)),
+        ("asks", str(standing.asked)),
         ("status", f"{item.status}, version {standing.version}, since epoch {standing.epoch}"),
-        ("as JSON", json.dumps(standing.query.as_dict())),
+        ("as JSON", json.dumps(standing.asked.as_dict())),
     ]
     grid = Table.grid(padding=(0, 2))
     for title, text in rows:
@@ -148,6 +154,11 @@ def show(name: str, home: Path, as_json: bool) -> None:
     terminal.print(grid)
     terminal.print(Text("\nplan", style="bold"))
     terminal.print(gauge.explain(name), soft_wrap=True)
+    if isinstance(standing.asked, View):
+        found = newest(gauge, name)
+        terminal.print(Text(f"\nrows now ({found.num_rows:,})", style="bold"))
+        terminal.print(drawn(found))
+        return
     terminal.print(Text(f"\nnewest answers ({len(answers)})", style="bold"))
     for answer in answers:
         terminal.print(str(answer), soft_wrap=True)

@@ -103,7 +103,7 @@ def chosen(registry: Registry, patterns: Iterable[str]) -> list[str]:
     names: list[str] = []
     for pattern in patterns:
         if pattern in registry.queries or not any(sign in pattern for sign in "*?["):
-            names.append(registry.query(pattern).query.name)
+            names.append(registry.query(pattern).name)
             continue
         found = fnmatch.filter(registry.queries, pattern)
         if not found:

@@ -5,17 +5,27 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
+import pyarrow as pa
+
 from streamgauge.contracts.answer import Answer, Charge
 from streamgauge.engine import state as wire
+from streamgauge.engine.across_run import AcrossRun, AcrossState, state_key
 from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.decay_piece import DecayPiece
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.pane_piece import PanePiece
 from streamgauge.engine.portfolio_piece import PortfolioPiece
 from streamgauge.engine.ring_piece import RingPiece
+from streamgauge.engine.row_work import RowWork
 from streamgauge.engine.summary_piece import SummaryPiece
+from streamgauge.engine.view_run import rows_now
+from streamgauge.kernel.errors import BindError
 from streamgauge.log.home import Home
 from streamgauge.operators import emission
-from streamgauge.plan.registry import Standing
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.selections import group_of, shard_of
+from streamgauge.plan.view import View
 
 
 def latest_answers(home: Home, name: str | None = None) -> list[Answer]:
@@ -30,22 +40,56 @@ def latest_answers(home: Home, name: str | None = None) -> list[Answer]:
                 raise
 
 
+def latest_rows(home: Home, name: str) -> pa.Table:
+    """The rows that a view holds, read from the committed state."""
+    epoch = home.committed()
+    registry = registry_at(home, epoch)
+    standing = registry.query(name)
+    if not isinstance(standing.asked, View) or standing.asked.stream_kind:
+        kind = "a stream of rows" if isinstance(standing.asked, View) else "numbers"
+        raise BindError(
+            f"query {name!r} holds no rows",
+            f"it answers {kind}",
+            "read row_changes(name) of a stream, latest(name) of numbers",
+        )
+    shard = shard_of(standing, home.shards)
+    state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+    work = RowWork(home, shard, state.rows)
+    work.plan(registry)
+    return rows_now(work.views[group_of(standing.asked)], standing)
+
+
 def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
     registry = registry_at(home, epoch)
     by_id = {s.id: s for s in registry.queries.values() if name in (None, s.name)}
     found: list[Answer] = []
     for shard in range(home.shards):
-        data = home.state(epoch, shard).read_bytes()
-        for stream_name, stream in wire.from_bytes(data, shard, home.shards).streams.items():
+        state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+        found += _from_across(state.across, by_id, registry, home)
+        for stream_name, stream in state.streams.items():
             tick = registry.stream(stream_name).tick
             for piece in stream.pieces.values():
                 if isinstance(piece, PortfolioPiece):
                     found += _from_memory(piece.seats.memory, [""], by_id, tick)
                 elif isinstance(piece, SummaryPiece):
                     found += _from_summaries(piece, by_id, tick)
-                elif isinstance(piece, (PanePiece, RingPiece)):
+                elif isinstance(piece, (PanePiece, RingPiece, DecayPiece)):
                     found += _from_memory(piece.seats.memory, piece.groups.texts, by_id, tick)
     return sorted(found, key=lambda answer: (answer.query, str(answer.group)))
+
+
+def _from_across(
+    states: dict[str, AcrossState], by_id: dict[int, Standing], registry: Registry, home: Home
+) -> list[Answer]:
+    out = []
+    for standing in by_id.values():
+        state = states.get(state_key(standing))
+        if state is None:
+            continue
+        run = AcrossRun(home, registry, standing, state)
+        memory = Memories([(standing.id, standing.version)], state.memory[np.newaxis])
+        out += _from_memory(memory, [""], by_id, run.tick, *run.sworn)
+    return out
 
 
 def _from_summaries(piece: SummaryPiece, by_id: dict[int, Standing], tick: int) -> list[Answer]:

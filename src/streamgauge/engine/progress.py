@@ -6,12 +6,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from streamgauge.engine.decay_piece import DecayPiece
 from streamgauge.engine.naming import Groups, Series
 from streamgauge.engine.pane_piece import UNSET, PanePiece, needed_panes
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Piece
 from streamgauge.engine.portfolio_piece import PortfolioPiece
 from streamgauge.engine.ring_piece import RingPiece
-from streamgauge.engine.rows import Rows, arrange, as_numbers, join, no_rows, read_columns
+from streamgauge.engine.rows import (
+    Rows,
+    arrange,
+    as_numbers,
+    as_words,
+    join,
+    no_rows,
+    read_columns,
+    read_in_place,
+)
 from streamgauge.engine.summary_piece import SummaryPiece
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
@@ -28,7 +38,9 @@ from streamgauge.windows.panes import empty_ring
 from streamgauge.windows.rings import empty_rings
 
 UNSTARTED = -(2**60)
-PANED = (PanePiece, SummaryPiece)
+PANED = (PanePiece, SummaryPiece, DecayPiece)
+# Windows that hold all rows since some instant.
+WHOLE = ("landmark", "decay")
 
 
 @dataclass(slots=True)
@@ -85,7 +97,7 @@ class StreamRun:
         bench = self.bench()
         pieces: dict[str, Piece] = {}
         fresh: list[Piece] = []
-        grown: list[tuple[PanePiece | SummaryPiece, int]] = []
+        grown: list[tuple[PanePiece | SummaryPiece | DecayPiece, int]] = []
         for key, queries in self.mine():
             piece = state.pieces.get(key.text())
             if piece is None:
@@ -117,6 +129,8 @@ class StreamRun:
         groups = Groups(key.group_by, self.shard, self.home.shards)
         if key.synopsis:
             return SummaryPiece.of(key, groups)
+        if key.kind == "decay":
+            return DecayPiece(key, groups)
         if key.kind == "ring":
             return RingPiece(key, groups, empty_rings(1, key.rows))
         n_panes = needed_panes(self.registry, self.stream, key, queries)
@@ -142,17 +156,17 @@ class StreamRun:
         for page, serial in places:
             here = (rows.page == page) & (rows.segment == serial)
             segment = journal.page(page).segments[serial]
-            table = read_columns(self.stream, segment, numbers, words).take(rows.row[here])
+            table = read_columns(self.plan, segment, numbers, words).take(rows.row[here])
             for name in numbers:
                 rows.numbers[name][here] = as_numbers(table[name])
             for name in words:
-                rows.words[name][here] = self.state.words[name].encode(table[name])
+                rows.words[name][here] = self.state.words[name].encode(as_words(table[name]))
 
     def _fill(
         self,
         bench: Bench,
         fresh: list[Piece],
-        grown: list[tuple[PanePiece | SummaryPiece, int]],
+        grown: list[tuple[PanePiece | SummaryPiece | DecayPiece, int]],
         epoch: int,
     ) -> None:
         """Give new pieces, and longer rings, what the kept history holds."""
@@ -166,11 +180,11 @@ class StreamRun:
             if not isinstance(piece, PANED):
                 piece.fill(bench, rows, span)
             elif piece.key.born:
-                landmark = piece.key.kind == "landmark"
-                piece.vouched = NO_LIMIT if landmark else self.closed_instant
+                whole = piece.key.kind in WHOLE
+                piece.vouched = NO_LIMIT if whole else self.closed_instant
             else:
                 piece.fill(bench, rows, span)
-                whole = piece.key.kind == "landmark" and floor <= max(first, piece.key.start)
+                whole = piece.key.kind in WHOLE and floor <= max(first, piece.key.start)
                 piece.vouched = NO_LIMIT if whole else floor
         for piece, held in grown:
             kept_from = max(piece.vouched, (piece.newest - held) * piece.key.width)
@@ -195,9 +209,10 @@ class StreamRun:
 
     def _read(self, place: tuple[int, int], segment: Segment) -> Rows:
         numbers, words = self.plan.numbers(), self.plan.words()
-        table = read_columns(self.stream, segment, numbers, words)
+        table = read_columns(self.plan, segment, numbers, words)
         if place[1] % self.home.shards == self.shard:
-            report_unusable(self.home, segment, place, table, numbers)
+            values = read_in_place(self.plan, numbers)
+            report_unusable(self.home, segment, place, table, values)
         return arrange(self.stream, segment, table, self.state.words, numbers, words)
 
     def _within_reach(self, rows: Rows) -> Rows:
@@ -257,7 +272,7 @@ class StreamRun:
         for piece in state.pieces.values():
             if isinstance(piece, PANED) and piece.vouched == UNSET:
                 piece.vouched = (state.first - 1) * self.stream.tick
-                if piece.key.kind == "landmark":
+                if piece.key.kind in WHOLE:
                     piece.vouched = NO_LIMIT
             given.append(piece.advance(bench, rows, span))
         state.closed = closed

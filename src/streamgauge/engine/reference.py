@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from streamgauge.contracts.answer import Answer
+from streamgauge.engine.reference_expressions import Moment, value_of
 from streamgauge.engine.reference_windows import (
     DROPPED,
     FOLDED,
@@ -27,6 +28,7 @@ from streamgauge.engine.reference_windows import (
     slide,
 )
 from streamgauge.kernel.time import HOUR, Instant
+from streamgauge.operators.functions import Functions
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.streams.stream import Stream
@@ -87,6 +89,21 @@ class History:
         if self.peak is None:
             return None
         return _ceiling(self.peak - self.stream.late.allowed, self.stream.tick) - 1
+
+    def derived(self, query: Query, functions: Functions) -> History:
+        """The same with the columns that a query computes."""
+        if not query.derived:
+            return self
+        schema = self.stream.schema
+        rows = []
+        for row in self.rows:
+            cells: dict[str, Any] = dict.fromkeys(schema.names) | row.values
+            for name, kind in schema.columns:
+                if kind == "time" and cells[name] is not None:
+                    cells[name] = Moment(cells[name])
+            more = {name: value_of(expr, cells, functions) for name, expr in query.derived}
+            rows.append(replace(row, values={**row.values, **more}))
+        return replace(self, rows=rows)
 
     def checks(self, after: int | None, upto: int | None) -> Iterator[int]:
         """Ticks in (after, upto] at which there are checks, by the resting rule."""
@@ -162,13 +179,16 @@ class _World:
             query = standing.query
             if standing.status != "running" or query.stream != history.stream.name:
                 continue
+            if query.parts:
+                continue  # of several streams; sketches have no twin without error here
             window = self.registry.window_of(query)
             memory = self.memories[standing.id, standing.version]
+            past = history.derived(query, self.registry.functions)
             answers: list[Answer] = []
             if due(query, window, history.stream, tick, with_rows=bool(here)):
-                answers += _answers(standing, window, history, tick, memory)
+                answers += _answers(standing, window, past, tick, memory)
             if revising and query.answer.kind != "change" and window and window.kind in REVISED:
-                answers += _revisions(standing, window, history, tick, memory)
+                answers += _revisions(standing, window, past, tick, memory)
             for answer in answers:
                 yield _order(instant, answer, standing), replace(answer, epoch=epoch)
 

@@ -24,7 +24,7 @@ ON_TIME = "on time"
 FOLDED = "folded"  # late, within the reach of `revise`
 DROPPED = "dropped"  # late under `drop` or `allow`: left out, charged to the bar
 USED = (ON_TIME, FOLDED)
-TIMED = ("now", "range", "landmark")
+TIMED = ("now", "range", "landmark", "decay")
 REVISED = ("now", "range")
 
 Group: TypeAlias = tuple[Any, ...]
@@ -165,9 +165,14 @@ def read_window(
         rows = present.get(group, [])
         samples = _samples(query.select, rows)
         late_samples = _samples(query.select, late.get(group, []))
+        if window.kind == "decay":
+            samples = _faded(query.select, rows, window, view)
+            late_samples = _faded(query.select, late.get(group, []), window, view)
         if not samples and group not in known:
             continue
         reduce = summarise if query.select.summary else aggregate
+        if window.kind == "decay":
+            reduce = fading
         readings[group] = _reading(
             reduce(query.select, samples),
             reduce(query.select, samples + late_samples),
@@ -184,6 +189,8 @@ def content(query: Query, window: Window, view: View, rows: list[Landed]) -> lis
     if window.kind == "range":
         end = _end(query, window, view)
         return [row for row in rows if end - window.length < row.ts <= end]
+    if window.kind == "decay":
+        return rows
     if window.kind == "landmark":
         return [row for row in rows if window.start <= row.ts <= t]
     newest_first = sorted(rows, key=lambda row: (row.ts, row.arrival), reverse=True)
@@ -262,6 +269,8 @@ def _number(values: dict[str, Any], select: Aggregate, column: str | None) -> An
 
 def _samples(select: Aggregate, rows: list[Landed]) -> list[Sample]:
     """(x, y, weight) of the rows that have all the columns the aggregate reads."""
+    if select.correlated:
+        return _compared_samples(select, rows)
     return [
         (
             _number(row.values, select, select.x),
@@ -271,6 +280,47 @@ def _samples(select: Aggregate, rows: list[Landed]) -> list[Sample]:
         for row in rows
         if all(row.values.get(column) is not None for column in select.columns())
     ]
+
+
+def _faded(select: Aggregate, rows: list[Landed], window: Window, view: View) -> list[Sample]:
+    """Samples whose weight has halved once for each half-life of their age."""
+    samples: list[Sample] = []
+    for row in rows:
+        share = 2.0 ** (-(view.instant - row.ts) / window.length)
+        samples += [(x, y, w * share) for x, y, w in _samples(select, [row])]
+    return samples
+
+
+def fading(select: Aggregate, samples: list[Sample]) -> float | None:
+    """The aggregate of faded samples; a count is the sum of their weights."""
+    if select.name == "count":
+        return math.fsum(w for _, _, w in samples)
+    return aggregate(select, samples)
+
+
+def _compared_samples(select: Aggregate, rows: list[Landed]) -> list[Sample]:
+    """(x, y, weight) of the rows with an x; a row without a y adds nothing to a sum."""
+    return [
+        (
+            float(row.values[select.x]),
+            0.0 if select.y is None else float(row.values.get(select.y) or 0.0),
+            1.0,
+        )
+        for row in rows
+        if select.x is not None and row.values.get(select.x) is not None
+    ]
+
+
+def compared(select: Aggregate, samples: list[Sample]) -> float:
+    """Count or sum over the samples whose x stands so to an aggregate of all x."""
+    if not samples:
+        return 0.0
+    sign, factor, name, offset = str(select.argument).split()
+    xs = [x for x, _, _ in samples]
+    whole = {"avg": math.fsum(xs) / len(xs), "min": min(xs), "max": max(xs)}[name]
+    cut = float(factor) * whole + float(offset)
+    chosen = [y for x, y, _ in samples if _COMPARE[sign](x, cut)]
+    return float(len(chosen)) if select.name == "count_when" else math.fsum(chosen)
 
 
 def aggregate(select: Aggregate, samples: list[Sample]) -> float | None:
@@ -304,6 +354,8 @@ def aggregate(select: Aggregate, samples: list[Sample]) -> float | None:
 
 def summarise(select: Aggregate, samples: list[Sample]) -> float | None:
     """What a synopsis without error would say of samples."""
+    if select.correlated:
+        return compared(select, samples)
     cells: list[Any] = [x for x, _, _ in samples]
     if select.name == "quantile":
         assert isinstance(select.argument, float)

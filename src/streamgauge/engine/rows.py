@@ -13,6 +13,9 @@ import pyarrow.types as pt
 from streamgauge.kernel.columns import Interner, as_floats, as_instants
 from streamgauge.log.journal import Segment
 from streamgauge.log.reader import read_segment
+from streamgauge.operators.casts import cast
+from streamgauge.operators.evaluate import evaluate
+from streamgauge.plan.sharing import StreamPlan
 from streamgauge.streams.stream import Stream
 
 Ints = npt.NDArray[np.int64]
@@ -152,23 +155,47 @@ def arrange(
         _NOWHERE,
         _NOWHERE,
         {name: as_numbers(table[name]) for name in numbers},
-        {name: interners[name].encode(table[name]) for name in words},
+        {name: interners[name].encode(as_words(table[name])) for name in words},
     )
 
 
 def read_columns(
-    stream: Stream, segment: Segment, numbers: Sequence[str], words: Sequence[str]
+    plan: StreamPlan, segment: Segment, numbers: Sequence[str], words: Sequence[str]
 ) -> pa.Table:
-    """The columns of a segment that are asked for, and its time."""
-    texts = [name for name in words if stream.schema.type(name) == "string"]
-    wanted = tuple(dict.fromkeys((stream.time, *numbers, *words)))
-    return read_segment(segment, wanted, texts)
+    """The columns of a segment that are asked for, those that are derived too, and its time."""
+    stream = plan.stream
+    asked = dict.fromkeys((*numbers, *words))
+    derived = {name: plan.derived[name] for name in asked if name in plan.derived}
+    wanted = read_in_place(plan, (stream.time, *asked))
+    texts = [name for name in words if name in wanted and stream.schema.type(name) == "string"]
+    table = read_segment(segment, wanted, texts)
+    for name, expr in derived.items():
+        table = table.append_column(name, evaluate(expr, table, plan.functions))
+    return table
+
+
+def read_in_place(plan: StreamPlan, names: Sequence[str]) -> tuple[str, ...]:
+    """Columns of a segment that some columns are, or are derived from."""
+    used: dict[str, None] = {}
+    for name in names:
+        expr = plan.derived.get(name)
+        used.update(dict.fromkeys((name,) if expr is None else expr.columns()))
+    return tuple(used)
+
+
+def as_words(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """A column whose values are names; a time is named by its text."""
+    if not pt.is_timestamp(column.type):
+        return column
+    instants = column.cast(pa.timestamp("us", tz="UTC"), safe=False).cast(pa.int64())
+    return cast(instants.combine_chunks(), "time", "string", len(instants))
 
 
 def as_numbers(column: pa.ChunkedArray) -> Floats:
     """A column as floats; instants become microseconds, text becomes 1 where there is some."""
     if pt.is_timestamp(column.type):
-        return as_instants(column).astype(np.float64)
+        micros = column.cast(pa.timestamp("us", tz=column.type.tz), safe=False)
+        return as_floats(micros.cast(pa.int64()))
     if pt.is_string(column.type) or pt.is_dictionary(column.type):
         return np.where(column.is_valid().to_numpy(), 1.0, np.nan)
     return as_floats(column)

@@ -7,6 +7,7 @@ again writes the same bytes, so a replay after any crash is harmless.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from streamgauge.engine import state as wire
+from streamgauge.engine.across_run import AcrossRun, AcrossWork
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.row_work import RowWork
 from streamgauge.engine.state import ShardState
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import StateTooOld
@@ -70,6 +73,8 @@ class _Running:
     registry: Registry
     runs: dict[str, StreamRun]
     asked: _Names
+    rows: RowWork
+    across: AcrossWork
 
 
 # A worker that meets its shard again goes on from memory. An entry is taken out while it is
@@ -144,7 +149,9 @@ def _revived(stale: _Running, state: ShardState) -> _Running:
         runs[name] = replace(old, state=state.streams[name], late=0)
         for text, piece in state.streams[name].pieces.items():
             piece.adopt(old.state.pieces[text])
-    return _Running(state, stale.registry, runs, stale.asked)
+    rows = stale.rows.revived(state.rows)
+    across = stale.across.revived(state.across)
+    return _Running(state, stale.registry, runs, stale.asked, rows, across)
 
 
 def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _Running:
@@ -158,7 +165,11 @@ def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _
         )
         for name, stream in registry.streams.items()
     }
-    return _Running(state, registry, runs, _Names.of(registry))
+    rows = RowWork(home, shard, state.rows)
+    rows.plan(registry)
+    across = AcrossWork(home, shard, state.across)
+    across.plan(registry)
+    return _Running(state, registry, runs, _Names.of(registry), rows, across)
 
 
 def _run_page(home: Home, shard: int, running: _Running, page: Page) -> int:
@@ -166,21 +177,24 @@ def _run_page(home: Home, shard: int, running: _Running, page: Page) -> int:
         registry = registry_at(home, page.number, running.registry)
         fresh = _planned(home, shard, running.state, registry)
         running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
+        running.rows, running.across = fresh.rows, fresh.across
         for stream_run in running.runs.values():
             stream_run.seat(page.number)
+        running.rows.seat(running.runs, page.number)
+        running.across.seat(running.runs, page.number)
     running.registry.epoch = page.number
     given = [item for run in running.runs.values() for item in _given(run, page)]
-    block = _block(running.asked, given)
+    block = _block(running.asked, [*given, *running.across.advance(running.runs, page)])
     if len(block.value):
         write_block(home.answers(page.number, shard), block, epoch=page.number)
-    return len(block.value)
+    return len(block.value) + running.rows.advance(running.runs, page)
 
 
 def _given(run: StreamRun, page: Page) -> list[tuple[StreamRun, Given]]:
     return [(run, given) for given in run.advance(page) if len(given.matrix)]
 
 
-def _block(asked: _Names, given: list[tuple[StreamRun, Given]]) -> Block:
+def _block(asked: _Names, given: Sequence[tuple[StreamRun | AcrossRun, Given]]) -> Block:
     """Answers of all pieces in one block, by event time."""
     texts = Interner.of([""])
     sworn: Interner = Interner.of([("exact", 1.0)])

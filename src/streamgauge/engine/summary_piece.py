@@ -15,6 +15,7 @@ from streamgauge.engine.pane_piece import UNSET, needed_panes, shape_of
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Seats, grouped
 from streamgauge.engine.rows import Rows
 from streamgauge.kernel.keys import items, keys
+from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
     GROUP,
     REVISION,
@@ -144,7 +145,8 @@ class SummaryPiece:
             done = stop
             self._open(tick * span.width)
             for place, asking in enumerate(self.compiled):
-                if self._due(asking, tick, with_rows):
+                # A shard that owns no group yet has no memory to answer from.
+                if n_groups and self._due(asking, tick, with_rows):
                     self._answer(asking, tick, span, bench, memory[place], given)
             if revised:
                 self._revise(before, tick, bench, given)
@@ -156,7 +158,7 @@ class SummaryPiece:
     @property
     def basis(self) -> str:
         """What the answers rest on."""
-        return self.model.name
+        return "exact" if self.model.guarantee.law == "exact" else self.model.name
 
     @property
     def confidence(self) -> float:
@@ -172,7 +174,7 @@ class SummaryPiece:
             group = np.where(rows.ts > bench.births[self.key.born], group, np.int32(-1))
         name = self.key.x
         assert name is not None, "a summary has a column"
-        if name in rows.numbers:
+        if not self._named(bench):
             column: Array = rows.numbers[name]
             missing = np.isnan(column)
             if self.model.takes == "keys" and bench.stream.schema.type(name) == "int":
@@ -181,6 +183,9 @@ class SummaryPiece:
             codes = rows.words[name]
             missing = codes < 0
             column = self._words(bench, codes)
+        if self.key.y is not None:
+            # The summed column goes beside the compared one; a row without it is compared still.
+            column = np.stack((column, rows.numbers[self.key.y]), axis=1)
         return np.where(missing, np.int32(-1), group), column
 
     def _named(self, bench: Bench) -> bool:
@@ -239,7 +244,7 @@ class SummaryPiece:
         with_rows = np.unique(rows.tick)
         visits: set[int] = set()
         if step:
-            visits.update(_awake_beats(with_rows, span, step))
+            visits.update(awake_beats(with_rows, span, step))
         if landmark and any(asking.cadence != "every" for asking in self.compiled):
             visits.update(with_rows.tolist())
         elif bench.revises and self.compiled:
@@ -337,7 +342,8 @@ class SummaryPiece:
             plain = bench.words[name].values[int(plain)]
         elif isinstance(plain, float) and plain.is_integer():
             plain = int(plain)
-        return json.dumps([*known, plain], default=str)
+        parts = plain.split(BETWEEN) if isinstance(plain, str) else [plain]
+        return json.dumps([*known, *parts], default=str)
 
     # Revisions.
 
@@ -409,7 +415,7 @@ def _columns_of(bank: Bank, question: Question, counts: Ints) -> Floats:
     return out
 
 
-def _awake_beats(with_rows: Ints, span: Span, step: int) -> list[int]:
+def awake_beats(with_rows: Ints, span: Span, step: int) -> list[int]:
     """Multiples of the step in the span at which the stream is awake."""
     starts = np.concatenate(([span.tick + 1], with_rows))
     stops = np.minimum(np.concatenate(([span.awake_until], with_rows + span.rest)), span.last)

@@ -99,3 +99,9 @@ class IncompatibleSynopsis(StreamgaugeError, ValueError):
     """Two synopses that cannot be combined, or a question a synopsis cannot answer."""
 
     exit_code = 9
+
+
+class ParseError(StreamgaugeError, ValueError):
+    """A text that is no statement: where it goes wrong, and what was probably meant."""
+
+    exit_code = 10

@@ -84,6 +84,10 @@ class Home:
         """Answers a shard gave in an epoch."""
         return self.root / "answers" / number_name(epoch, "") / f"shard-{shard}.arrow"
 
+    def rows(self, epoch: int, shard: int, serial: int) -> Path:
+        """Rows a shard gave as answers in an epoch; one file for each set of columns."""
+        return self.root / "answers" / number_name(epoch, "") / f"rows-{shard}-{serial}.arrow"
+
     def committed(self) -> int:
         """The newest committed epoch, 0 when there is none."""
         return max(numbered(self.commits, ".json"), default=0)

@@ -7,6 +7,7 @@ from typing import Any
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.streams.schema import Schema
+from streamgauge.synopses.correlated.compared import AGGREGATES, SIGNS, Compared
 from streamgauge.synopses.questions import Distinct, Frequency, Moment, Quantile, Question, TopK
 
 # The number of an aggregate is part of the compiled kernels and of nothing that is stored.
@@ -23,7 +24,16 @@ CODES = {
 }
 PAIRS = ("covar", "corr")
 # Aggregates that a synopsis answers, exactly or within a contract.
-SUMMARIES = ("quantile", "distinct", "frequency", "self_join", "top_k")
+SUMMARIES = (
+    "quantile", "distinct", "frequency", "self_join", "top_k", "count_when", "sum_when",
+    "set_size", "join_size",
+)  # fmt: skip
+# Between the parts of an item that is made of several columns.
+BETWEEN = "\x1f"
+# Summaries of several streams at once; the argument says how they are put together.
+ACROSS = ("set_size", "join_size")
+# Summaries of the rows that stand so to another aggregate of the same rows.
+CORRELATED = ("count_when", "sum_when")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +44,15 @@ class Aggregate:
     ----------
     name
         count, sum, avg, min, max, var, stddev (both of a sample), covar (of a sample), corr; and
-        over windows quantile, distinct, frequency, self_join, top_k.
+        over windows quantile, distinct, frequency, self_join, top_k, count_when, sum_when.
     x, y
-        Columns; `count` may have none, `covar` and `corr` have two.
+        Columns; `count` may have none, `covar` and `corr` have two. `count_when` and `sum_when`
+        compare x; `sum_when` adds up y.
     weight
         Column of row weights for sum, avg, var and stddev over windows.
     argument
-        The share of a quantile, the item of a frequency, the k of top_k.
+        The share of a quantile, the item of a frequency, the k of top_k; for count_when and
+        sum_when a text of sign, factor, aggregate and offset, such as "> 1.5 avg 0.0".
 
     Examples
     --------
@@ -67,9 +79,18 @@ class Aggregate:
         """Whether a synopsis answers it."""
         return self.name in SUMMARIES
 
+    @property
+    def correlated(self) -> bool:
+        """Whether rows are compared with another aggregate."""
+        return self.name in CORRELATED
+
     def question(self) -> Question:
         """What a summary asks of its synopsis."""
         argument = self.argument
+        if self.correlated:
+            sign, factor, aggregate, offset = str(argument).split()
+            of = "count" if self.name == "count_when" else "sum"
+            return Compared(sign, aggregate, float(factor), float(offset), of)
         if self.name == "quantile":
             assert isinstance(argument, float)
             return Quantile(argument)
@@ -91,6 +112,8 @@ class Aggregate:
 
     def bind(self, schema: Schema) -> None:
         """Check that its columns exist and are numbers."""
+        if self.name in ACROSS:
+            return
         if self.summary:
             self._bind_summary(schema)
             return
@@ -122,6 +145,9 @@ class Aggregate:
 
     def _bind_summary(self, schema: Schema) -> None:
         """Check the column and the argument of a summary."""
+        if self.correlated:
+            self._bind_correlated(schema)
+            return
         if self.x is None or self.y is not None or self.weight is not None:
             raise BindError(
                 f"{self.name} takes one column and no weight",
@@ -148,17 +174,46 @@ class Aggregate:
                 "a quantile takes a share in [0, 1], top_k a number from 1, frequency an item",
             )
 
+    def _bind_correlated(self, schema: Schema) -> None:
+        """Check the columns and the comparison."""
+        parts = str(self.argument).split()
+        known = len(parts) == 4 and parts[0] in SIGNS and parts[2] in AGGREGATES
+        if not known or self.x is None or (self.y is not None) != (self.name == "sum_when"):
+            raise BindError(
+                f"{self.name} does not take {self.argument!r}",
+                f"signs are {', '.join(SIGNS)}, aggregates {', '.join(AGGREGATES)}",
+                "write count_when('x', '>', 'avg', factor=1.5), sum_when('y', 'x', '<=', 'min')",
+            )
+        for column in self.columns():
+            if not schema.numeric(column):
+                raise BindError(
+                    f"column {column!r} is not a number",
+                    f"its type is {schema.type(column)}, asked for {self}",
+                    "compare and sum float or int columns",
+                )
+
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
         plain = {"name": self.name, "x": self.x, "y": self.y, "weight": self.weight}
         return plain if self.argument is None else {**plain, "argument": self.argument}
 
     def __str__(self) -> str:
+        if self.correlated:
+            return self._correlated_text()
+        if self.name in ACROSS:
+            return f"{self.name}({self.argument})"
         if self.summary:
             asked = "" if self.argument is None else f", {self.argument!r}"
             return f"{self.name}({self.x}{asked})"
         inside = ", ".join(c for c in (self.x, self.y) if c is not None) or "*"
         return f"{self.name}({inside}{f' weighted by {self.weight}' if self.weight else ''})"
+
+    def _correlated_text(self) -> str:
+        sign, factor, aggregate, offset = str(self.argument).split()
+        what = "count(*)" if self.name == "count_when" else f"sum({self.y})"
+        times = "" if float(factor) == 1.0 else f"{float(factor):g} * "
+        plus = "" if not float(offset) else f" + {float(offset):g}"
+        return f"{what} when {self.x} {sign} {times}{aggregate}({self.x}){plus}"
 
 
 def count(x: str | None = None) -> Aggregate:
@@ -234,3 +289,27 @@ def self_join(x: str) -> Aggregate:
 def top_k(x: str, k: int) -> Aggregate:
     """The k items that most rows hold; one answer for each, with the item added to the group."""
     return Aggregate("top_k", x, argument=int(k))
+
+
+def count_when(
+    x: str, sign: str, aggregate: str, *, factor: float = 1.0, offset: float = 0.0
+) -> Aggregate:
+    """How many rows have an x that stands so to an aggregate (avg, min, max) of all x.
+
+    >>> print(count_when("load", ">", "avg", factor=1.5))
+    count(*) when load > 1.5 * avg(load)
+    """
+    argument = f"{sign} {float(factor)!r} {aggregate} {float(offset)!r}"
+    return Aggregate("count_when", x, argument=argument)
+
+
+def sum_when(
+    y: str, x: str, sign: str, aggregate: str, *, factor: float = 1.0, offset: float = 0.0
+) -> Aggregate:
+    """Sum of y over the rows whose x stands so to an aggregate (avg, min, max) of all x.
+
+    >>> print(sum_when("cost", "load", "<=", "min", factor=2.0))
+    sum(cost) when load <= 2 * min(load)
+    """
+    argument = f"{sign} {float(factor)!r} {aggregate} {float(offset)!r}"
+    return Aggregate("sum_when", x, y, argument=argument)

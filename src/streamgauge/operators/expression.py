@@ -25,7 +25,8 @@ class Expr:
     op
         column, literal, duration, instant, star; the arithmetic operators and neg, ||; the
         comparisons, in, between, like, is null; and, or, not; case, cast, call; aggregate, with
-        filter, distinct and weight around or inside it; subquery and exists before binding.
+        filter, when, distinct and weight around or inside it; subquery, in subquery and exists
+        before binding.
     args
         Operands. `case` has pairs of condition and result, then the rest's result.
     value
@@ -50,11 +51,24 @@ class Expr:
     value: Any = None
     table: str = ""
 
+    def __eq__(self, other: object) -> bool:
+        # 1, 1.0 and TRUE are equal in Python, and three different constants of three types here.
+        return (
+            isinstance(other, Expr)
+            and self.op == other.op
+            and type(self.value) is type(other.value)
+            and self.value == other.value
+            and self.table == other.table
+            and self.args == other.args
+        )
+
     def walk(self) -> Iterator[Expr]:
-        """This expression and all inside it, outermost first."""
-        yield self
-        for arg in self.args:
-            yield from arg.walk()
+        """The expression and all inside it, outermost first."""
+        stack = [self]
+        while stack:
+            part = stack.pop()
+            yield part
+            stack.extend(reversed(part.args))
 
     def columns(self) -> tuple[str, ...]:
         """Names of the columns it reads, in order of first use."""
@@ -74,7 +88,8 @@ class Expr:
 
     def as_json(self) -> list[Any]:
         """JSON form: op, value, then the operands."""
-        assert not self.has("subquery", "exists"), "a subquery is gone once a statement is bound"
+        unbound = self.has("subquery", "in subquery", "exists")
+        assert not unbound, "a subquery is gone once a statement is bound"
         return [self.op, self.value, *(arg.as_json() for arg in self.args)]
 
     @classmethod
@@ -125,7 +140,7 @@ def conjunction(parts: tuple[Expr, ...]) -> Expr | None:
 
 
 _BINDING = {
-    "or": 1, "and": 2, "not": 3, "is null": 4, "in": 4, "between": 4, "like": 4,
+    "when": 0, "or": 1, "and": 2, "not": 3, "is null": 4, "in": 4, "between": 4, "like": 4,
     **dict.fromkeys(COMPARISONS, 4), "||": 5, "+": 6, "-": 6, "*": 7, "/": 7, "%": 7, "neg": 8,
 }  # fmt: skip
 
@@ -141,22 +156,24 @@ def _plain(expr: Expr, own: int) -> str:
     op, args = expr.op, expr.args
     if op in ("and", "or"):
         return f"{_text(args[0], own)} {op.upper()} {_text(args[1], own + 1)}"
-    if op in _BINDING and len(args) == 2 and op not in ("in",):
+    if op in _BINDING and len(args) == 2 and op not in ("in", "when"):
         right = _text(args[1], own + 1)
         return f"{_text(args[0], own + (op in COMPARISONS))} {op.upper()} {right}"
     special = _SPECIAL.get(op)
     if special is not None:
         return special(expr, own)
     inside = ", ".join(_text(arg, 0) for arg in args)
-    return f"{str(expr.value).upper() if op == 'aggregate' else expr.value}({inside})"
+    if op == "aggregate":
+        return f"{str(expr.value).upper()}({inside or '*'})"
+    return f"{expr.value}({inside})"
 
 
 def _case(expr: Expr, own: int) -> str:
     pairs = [
-        f"WHEN {_text(when, 0)} THEN {_text(then, 0)}"
+        f"WHEN {_text(when, 1)} THEN {_text(then, 1)}"
         for when, then in zip(expr.args[:-1:2], expr.args[1:-1:2], strict=True)
     ]
-    return f"CASE {' '.join(pairs)} ELSE {_text(expr.args[-1], 0)} END"
+    return f"CASE {' '.join(pairs)} ELSE {_text(expr.args[-1], 1)} END"
 
 
 def _listed(expr: Expr, own: int) -> str:
@@ -187,6 +204,7 @@ def _name(expr: Expr, own: int) -> str:
 _SPECIAL: dict[str, Callable[[Expr, int], str]] = {
     "column": _name,
     "literal": _constant,
+    "parameter": lambda expr, own: f"${expr.value}",
     "star": lambda expr, own: f"{expr.table}.*" if expr.table else "*",
     "duration": lambda expr, own: f"INTERVAL {expr.value} MICROSECONDS",
     "instant": lambda expr, own: f"INSTANT {expr.value}",
@@ -200,6 +218,8 @@ _SPECIAL: dict[str, Callable[[Expr, int], str]] = {
     "distinct": lambda expr, own: f"DISTINCT {_text(expr.args[0], 0)}",
     "weight": lambda expr, own: f"WEIGHT {_text(expr.args[0], 0)}",
     "filter": lambda expr, own: f"{expr.args[0]} FILTER (WHERE {expr.args[1]})",
+    "when": lambda expr, own: f"{expr.args[0]} WHEN {_text(expr.args[1], 1)}",
     "subquery": lambda expr, own: f"({expr.value})",
     "exists": lambda expr, own: f"EXISTS ({expr.value})",
+    "in subquery": lambda expr, own: f"{_text(expr.args[0], 5)} IN ({expr.value})",
 }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from streamgauge.kernel.time import duration_text
+from streamgauge.plan.explain_across import across_budget, across_lines
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import PortfolioKey, TableKey, piece_of, share
-from streamgauge.plan.summary import choice_for, named_model
+from streamgauge.plan.summary import named_model
+from streamgauge.plan.techniques import taken
 from streamgauge.streams.stream import Stream
 from streamgauge.synopses.choose import Refusal, full_bytes
 
@@ -14,6 +16,9 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     """The plan of a query as text, outermost first, as seen after an epoch."""
     standing = registry.query(name)
     query = standing.query
+    if query.parts:
+        tree = across_lines(registry, standing, shards=shards)
+        return f"{_title(standing, epoch)}\n{_body(tree)}\n{across_budget(standing)}"
     stream = registry.stream(query.stream)
     key = piece_of(registry, standing)
     plan = share(registry, stream)
@@ -23,13 +28,19 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
         *_evaluation(registry, name, key, sharing, shards),
         (f"Scan {stream.name} ({', '.join(_columns(stream, key))})", _scan_note(stream)),
     ]
-    width = max(len(text) + 2 * depth for depth, (text, _) in enumerate(lines)) + 4
-    body = "\n".join(
-        f"{'  ' * depth}{text}".ljust(width) + note for depth, (text, note) in enumerate(lines)
-    )
+    tree = [(depth, text, note) for depth, (text, note) in enumerate(lines)]
+    return f"{_title(standing, epoch)}\n{_body(tree)}\n{_budget(standing)}"
+
+
+def _title(standing: Standing, epoch: int) -> str:
     since = f"since epoch {standing.born}" if standing.born <= epoch else "from the next epoch"
-    title = f"{name} version {standing.version}, {standing.status}, {since}"
-    return f"{title}\n{body}\n{_budget(standing)}"
+    return f"{standing.name} version {standing.version}, {standing.status}, {since}"
+
+
+def _body(tree: list[tuple[int, str, str]]) -> str:
+    """Lines of depth, text and note, with the notes in one column."""
+    width = max(len(text) + 2 * depth for depth, text, _ in tree) + 4
+    return "\n".join(f"{'  ' * depth}{text}".ljust(width) + note for depth, text, note in tree)
 
 
 def _budget(standing: Standing) -> str:
@@ -49,7 +60,7 @@ def _budget(standing: Standing) -> str:
 
 def _others(standing: Standing) -> list[Refusal]:
     """Synopses that would hold the contract too, and why another was chosen."""
-    refused = choice_for(standing.query).refused
+    refused = taken(standing.query).others
     return [other for other in refused if other.reason.startswith("takes")]
 
 
@@ -71,13 +82,15 @@ def _evaluation(
     if key.synopsis:
         model = key.model()
         size = f"{full_bytes(model):,} bytes a group and pane"
-        if model.name == "exact":
+        if model.guarantee.law == "exact":
             size = "every value kept"
         text = f"Summarise {query.select}{groups} in {model!r}"
         steps = [(text, f"spends {model.guarantee}, {size}, {place}")]
     if key.kind == "panes":
         start = "from history" if not key.born else f"from epoch {key.born}"
         note = f"spends 0, panes of {duration_text(key.width)}, {start}, {shared}"
+    elif key.kind == "decay":
+        note = f"spends 0, one fading sum a group, {shared}"
     elif key.kind == "landmark":
         note = f"spends 0, one pane, {shared}"
     else:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeAlias
 
 from streamgauge.operators.expression import Expr
+from streamgauge.plan.query import Query
 from streamgauge.streams.schema import Schema
 from streamgauge.windows.window import Window
 
@@ -49,7 +50,7 @@ class Node:
         return replace(self, **changed)
 
     def walk(self) -> Iterator[Node]:
-        """This node and all below it, outermost first."""
+        """The node and all below it, outermost first."""
         yield self
         for node in self.inputs():
             yield from node.walk()
@@ -75,6 +76,25 @@ class Stored(Node):
     inputs_of: ClassVar[tuple[str, ...]] = ()
     table: str
     schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers(Node):
+    """The newest answers of a query of numbers: its groups, then value, low and high.
+
+    `model` names the synopsis the query is answered from, `confidence` how surely its bars hold.
+    """
+
+    inputs_of: ClassVar[tuple[str, ...]] = ()
+    asked: Query
+    model: str
+    confidence: float
+    schema: Schema
+
+    @property
+    def stream(self) -> str:
+        """The stream the query reads."""
+        return self.asked.stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +200,8 @@ class Streamed(Node):
 KINDS: dict[str, type[Node]] = {
     kind.__name__: kind
     for kind in (
-        Scan, Stored, Resampled, Windowed, Filter, Project, Join, Grouped, Distinct, Combined,
-        Ordered, Streamed,
+        Scan, Stored, Numbers, Resampled, Windowed, Filter, Project, Join, Grouped, Distinct,
+        Combined, Ordered, Streamed,
     )
 }  # fmt: skip
 
@@ -210,7 +230,7 @@ def _to_plain(value: Any) -> Any:
         return to_json(value)
     if isinstance(value, Expr):
         return value.as_json()
-    if isinstance(value, (Window, Schema)):
+    if isinstance(value, (Window, Schema, Query)):
         return value.as_dict()
     return [_to_plain(item) for item in value] if isinstance(value, tuple) else value
 
@@ -234,11 +254,24 @@ def _named(value: Any) -> Any:
 
 _READ: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
-        ("stream", "table", "column", "period", "method", "kind", "all", "limit"), _same
+        (
+            "stream",
+            "table",
+            "column",
+            "period",
+            "method",
+            "kind",
+            "all",
+            "limit",
+            "model",
+            "confidence",
+        ),
+        _same,
     ),
     **dict.fromkeys(("input", "left", "right"), from_json),
     **dict.fromkeys(("where", "on"), _expr),
     **dict.fromkeys(("items", "by", "aggregates"), _named),
+    "asked": Query.from_dict,
     "schema": lambda value: Schema(tuple(value.items())),
     "window": Window.from_dict,
     "parts": lambda value: tuple(from_json(item) for item in value),

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from streamgauge.contracts.contract import Contract
-from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, UnsupportedWindow
+from streamgauge.kernel.errors import BindError, UnsupportedWindow
 from streamgauge.kernel.time import Duration, DurationLike, duration, duration_text
 from streamgauge.operators.aggregate import Aggregate
+from streamgauge.operators.evaluate import type_of
+from streamgauge.operators.expression import Expr
+from streamgauge.operators.functions import Functions
 from streamgauge.operators.predicate import Predicate
+from streamgauge.plan.part import Part
+from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import Window
+
+DECAYING = ("count", "sum", "avg", "var", "stddev")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,10 @@ class Query:
         What is owed; exact by default.
     history
         Whether a new window is filled from kept history (True) or starts empty (False).
+    parts
+        Streams of a question across several; made by the planner.
+    derived
+        Columns computed from each row, each named by the text of its expression.
 
     Examples
     --------
@@ -103,6 +114,8 @@ class Query:
     answer: Cadence = Cadence("change")
     contract: Contract = field(default_factory=Contract)
     history: bool = True
+    parts: tuple[Part, ...] = ()
+    derived: tuple[tuple[str, Expr], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("series", "group_by", "weights"):
@@ -112,17 +125,17 @@ class Query:
             elif given is not None and not isinstance(given, tuple):
                 object.__setattr__(self, name, tuple(given))
 
-    def bind(self, stream: Stream, windows: dict[str, Window]) -> None:
+    def bind(
+        self, stream: Stream, windows: dict[str, Window], functions: Functions | None = None
+    ) -> None:
         """Check the query against its stream; raise what a user can act on."""
+        stream = widened(stream, dict(self.derived), functions or {})
+        if self.parts:
+            self._bind_parts()
+            return
         self.select.bind(stream.schema)
         if self.select.summary:
             self._bind_summary(windows)
-        elif self.contract.tolerance != "exact":
-            raise ContractUnsatisfiable(
-                "only exact contracts can be held by this plan",
-                f"query {self.name!r} asks for {self.contract}",
-                "ask for Contract.exact(); on_change(e) already spares answers that moved less",
-            )
         if self.answer.kind == "every" and self.answer.period % stream.tick:
             raise BindError(
                 f"cadence {self.answer} is not a whole number of ticks",
@@ -133,6 +146,28 @@ class Query:
             self._bind_latest(stream)
         else:
             self._bind_window(stream, self.resolve(windows))
+
+    def _bind_parts(self) -> None:
+        """A question across streams is of windows of time."""
+        for part in self.parts:
+            if part.window.kind not in ("now", "range", "landmark"):
+                raise UnsupportedWindow(
+                    f"{self.select} needs windows of time",
+                    f"stream {part.stream!r} has {part.window}",
+                    "write [RANGE 1 MINUTE] after each stream",
+                )
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Functions that its derived columns call, by name in lower case."""
+        parts = [part for _, expr in self.derived for part in expr.walk() if part.op == "call"]
+        return tuple(dict.fromkeys(str(part.value).lower() for part in parts))
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Streams it reads, each once."""
+        found = [part.stream for part in self.parts] or [self.stream]
+        return tuple(dict.fromkeys(found))
 
     def _bind_summary(self, windows: dict[str, Window]) -> None:
         """Summaries are of windows of time; their contract is judged when a synopsis is chosen."""
@@ -191,6 +226,8 @@ class Query:
 
     def _bind_window(self, stream: Stream, window: Window) -> None:
         window.bind(stream.tick)
+        if window.kind in ("session", "decay"):
+            self._bind_special(window)
         if self.series is not None or self.weights is not None:
             raise BindError(
                 f"query {self.name!r} has both a window and a list of series",
@@ -206,6 +243,27 @@ class Query:
                 f"{window} cannot be revised",
                 f"stream {stream.name!r} revises late rows; row windows forget the order",
                 "use Range(...), or declare late=Late.allow(...) on the stream",
+            )
+
+    def _bind_special(self, window: Window) -> None:
+        """Sessions are of rows; a decay has a value at any instant, so it is told which."""
+        if window.kind == "session":
+            raise UnsupportedWindow(
+                f"{window} is a window of rows that come and go",
+                f"query {self.name!r} asks {self.select} of it",
+                "select rows: gauge.sql('SELECT ... FROM stream [SESSION ...]')",
+            )
+        if self.select.name not in DECAYING:
+            raise UnsupportedWindow(
+                f"{self.select} is not asked of rows that fade",
+                f"query {self.name!r} has the window {window}",
+                f"use {', '.join(DECAYING)}, or a window of time",
+            )
+        if self.answer.kind != "every":
+            raise UnsupportedWindow(
+                f"{window} moves at every instant",
+                f"query {self.name!r} answers {self.answer}",
+                "add answer=every('10 s')",
             )
 
     def resolve(self, windows: dict[str, Window]) -> Window:
@@ -241,6 +299,10 @@ class Query:
             out["contract"] = self.contract.as_dict()
         if not self.history:
             out["history"] = False
+        if self.parts:
+            out["parts"] = [part.as_dict() for part in self.parts]
+        if self.derived:
+            out["derived"] = [[name, expr.as_json()] for name, expr in self.derived]
         return out
 
     @classmethod
@@ -261,10 +323,15 @@ class Query:
             answer=Cadence(kind, period, by),
             contract=Contract(**data.get("contract", {})),
             history=data.get("history", True),
+            parts=tuple(Part.from_dict(part) for part in data.get("parts", ())),
+            derived=tuple((name, Expr.from_json(expr)) for name, expr in data.get("derived", ())),
         )
 
     def __str__(self) -> str:
-        if self.window is None:
+        if self.parts:
+            named = (f"p{number} = {part}" for number, part in enumerate(self.parts))
+            source = f"from {'; '.join(named)}"
+        elif self.window is None:
             members = "all" if self.series is None else f"{len(self.series)}"
             weighted = " weighted" if self.weights else ""
             source = f"of {members}{weighted} series of {self.stream}"
@@ -274,3 +341,19 @@ class Query:
             source += f" group by {', '.join(self.group_by)}" if self.group_by else ""
         start = "" if self.history else ", from now"
         return f"{self.select} {source}, {self.answer}, {self.contract}{start}"
+
+
+def widened(stream: Stream, derived: dict[str, Expr], functions: Functions) -> Stream:
+    """The stream as if the derived columns were among its own; a duration is a whole number."""
+    own = set(stream.schema.names)
+    more = []
+    for name, expr in derived.items():
+        if name in own:
+            raise BindError(
+                f"column {name!r} is computed and declared",
+                f"stream {stream.name!r} has a column of that name",
+                "rename the column of the stream",
+            )
+        kind = type_of(expr, stream.schema, functions)
+        more.append((name, {"duration": "int", "null": "float"}.get(kind, kind)))
+    return replace(stream, schema=Schema((*stream.schema.columns, *more))) if more else stream

@@ -13,7 +13,7 @@ from typing import Any
 from streamgauge.kernel.errors import BindError, QueryNotFound, StreamgaugeError
 from streamgauge.operators.functions import Function, Functions
 from streamgauge.plan.query import Query
-from streamgauge.plan.summary import chosen_model
+from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.view import View
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
@@ -141,7 +141,7 @@ class Registry:
             function = Function(**change["function"])
             self.functions[function.name] = function
         elif do == "drop function":
-            self._drop(self.functions, "function", change["name"])
+            self._drop_function(change["name"])
         elif do == "name":
             self.names[change["name"]] = change["text"]
         elif do == "drop name":
@@ -192,6 +192,21 @@ class Registry:
             raise _missing(kind, name, kept)
         del kept[name]
 
+    def _drop_function(self, name: str) -> None:
+        asked = [
+            standing.query
+            for standing in self.queries.values()
+            if isinstance(standing.asked, Query)
+        ]
+        users = [query.name for query in asked if name in query.functions]
+        if users:
+            raise BindError(
+                f"function {name!r} is in use",
+                f"{len(users)} queries call it, {users[0]!r} first",
+                "drop the queries first",
+            )
+        self._drop(self.functions, "function", name)
+
     def _drop_table(self, name: str) -> None:
         if name not in self.tables:
             raise _missing("table", name, self.tables)
@@ -222,7 +237,7 @@ class Registry:
         users = self._window_users(name)
         try:
             for user in users:
-                user.query.bind(self.stream(user.query.stream), self.windows)
+                user.query.bind(self.stream(user.query.stream), self.windows, self.functions)
         except StreamgaugeError:
             if old is not None:
                 self.windows[name] = old
@@ -264,7 +279,9 @@ class Registry:
     def _checked(self, query: Query | View) -> str:
         """Check a query against what is declared; return the synopsis chosen for it."""
         if isinstance(query, Query):
-            query.bind(self.stream(query.stream), self.windows)
+            for name in query.streams:
+                self._refuse_changes(query, self.stream(name))
+            query.bind(self.stream(query.stream), self.windows, self.functions)
             return chosen_model(query)
         for name in query.streams:
             self.stream(name)
@@ -272,6 +289,15 @@ class Registry:
             if name not in self.tables:
                 raise _missing("table", name, self.tables)
         return ""
+
+    def _refuse_changes(self, query: Query, stream: Stream) -> None:
+        """Sketches across streams count rows that stay."""
+        if query.parts and stream.changes is not None:
+            raise BindError(
+                f"{query.select} is of streams that only grow",
+                f"stream {stream.name!r} takes rows back in column {stream.changes!r}",
+                "leave WITHIN out: the rows themselves are counted exactly",
+            )
 
     def _alter(self, query: Query | View, epoch: int) -> None:
         old = self.query(query.name)
@@ -319,7 +345,7 @@ class Registry:
 
 def streams_of(query: Query | View) -> tuple[str, ...]:
     """Streams a query reads."""
-    return query.streams if isinstance(query, View) else (query.stream,)
+    return query.streams
 
 
 def _single(record: Record) -> list[Record]:

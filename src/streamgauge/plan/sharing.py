@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from streamgauge.kernel.hashing import stable_hash
+from streamgauge.operators.expression import Expr
+from streamgauge.operators.functions import Functions
 from streamgauge.operators.predicate import Predicate
+from streamgauge.plan.query import widened
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
 from streamgauge.plan.view import View
@@ -87,11 +90,17 @@ class TableKey:
 
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
-    """The pieces of work of one stream, each with its queries in order of their numbers."""
+    """The pieces of work of one stream, each with its queries in order of their numbers.
+
+    `derived` are the columns that its queries compute, by name; `stream` has them in its schema,
+    so that everything after reading takes them for columns like any other.
+    """
 
     stream: Stream
     portfolios: dict[PortfolioKey, list[Standing]]
     tables: dict[TableKey, list[Standing]]
+    derived: dict[str, Expr] = field(default_factory=dict)
+    functions: Functions = field(default_factory=dict)
 
     def numbers(self) -> tuple[str, ...]:
         """Columns read as numbers."""
@@ -121,16 +130,24 @@ class StreamPlan:
 
 def share(registry: Registry, stream: Stream) -> StreamPlan:
     """Fold the running queries of a stream into shared pieces."""
-    plan = StreamPlan(stream, {}, {})
-    for standing in registry.queries.values():
-        if isinstance(standing.asked, View) or standing.query.stream != stream.name:
-            continue
+    asked = [standing for standing in registry.queries.values() if _reads(standing, stream)]
+    derived = {name: expr for one in asked for name, expr in one.query.derived}
+    wide = widened(stream, derived, registry.functions)
+    plan = StreamPlan(wide, {}, {}, derived, registry.functions)
+    for standing in asked:
         key = piece_of(registry, standing)
         if isinstance(key, PortfolioKey):
             plan.portfolios.setdefault(key, []).append(standing)
         else:
             plan.tables.setdefault(key, []).append(standing)
     return plan
+
+
+def _reads(standing: Standing, stream: Stream) -> bool:
+    """Whether a query of numbers reads this stream, and no other."""
+    if isinstance(standing.asked, View) or standing.query.parts:
+        return False
+    return standing.query.stream == stream.name
 
 
 def piece_of(registry: Registry, standing: Standing) -> PortfolioKey | TableKey:
@@ -141,10 +158,10 @@ def piece_of(registry: Registry, standing: Standing) -> PortfolioKey | TableKey:
     if window is None:
         return PortfolioKey(select.x, select.y)
     stream = registry.stream(query.stream)
-    paned = window.kind in ("now", "range", "landmark")
+    paned = window.kind in ("now", "range", "landmark", "decay")
     period = query.answer.period or None
     return TableKey(
-        kind="landmark" if window.kind == "landmark" else "panes" if paned else "ring",
+        kind=_TABLES.get(window.kind, "ring"),
         width=window.pane_width(stream.tick, period) if paned else 0,
         start=window.start,
         rows=window.rows,
@@ -158,6 +175,10 @@ def piece_of(registry: Registry, standing: Standing) -> PortfolioKey | TableKey:
         born=0 if query.history or not paned else standing.born,
         synopsis=standing.model,
     )
+
+
+# How windows are kept; those of rows are rings.
+_TABLES = {"now": "panes", "range": "panes", "landmark": "landmark", "decay": "decay"}
 
 
 def running(queries: Iterable[Standing]) -> list[Standing]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from streamgauge.contracts.contract import Contract
-from streamgauge.plan.nodes import Node, Scan, Stored, Streamed, from_json, to_json
-from streamgauge.plan.query import Cadence
+from streamgauge.plan.nodes import Node, Numbers, Scan, Stored, Streamed, from_json, to_json
+from streamgauge.plan.query import Cadence, on_change
 
 MODES = ("changes", "append", "store")
 
@@ -38,15 +38,15 @@ class View:
     name: str
     plan: Node
     text: str = ""
-    answer: Cadence = Cadence("change")
-    contract: Contract = Contract()
+    answer: Cadence = field(default_factory=on_change)
+    contract: Contract = field(default_factory=Contract)
     history: bool = True
     mode: str = "changes"
 
     @property
     def streams(self) -> tuple[str, ...]:
         """Streams it reads, by name."""
-        found = {node.stream for node in self.plan.walk() if isinstance(node, Scan)}
+        found = {node.stream for node in self.plan.walk() if isinstance(node, (Scan, Numbers))}
         return tuple(sorted(found))
 
     @property

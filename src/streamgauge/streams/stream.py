@@ -69,6 +69,9 @@ class Stream:
         Rows this far ahead of their arrival are dead letters. None: any time is taken.
     source
         How rows arrive, as plain data: {"kind": "files", "path": ..., "format": ...}.
+    changes
+        Text column that says what a row does: + adds it, - takes an equal one away. None: every
+        row adds itself.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Stream:
     late: Late = Late("drop")
     keep: Duration = HOUR
     future: Duration | None = DAY
+    changes: str | None = None
 
     def __post_init__(self) -> None:
         if self.schema.type(self.time) not in ("time", "int"):
@@ -91,6 +95,12 @@ class Stream:
             )
         for name in self.key:
             self.schema.type(name)
+        if self.changes is not None and self.schema.type(self.changes) != "string":
+            raise BindError(
+                f"column {self.changes!r} of stream {self.name!r} cannot say what a row does",
+                f"its type is {self.schema.type(self.changes)}",
+                "name a text column that holds + and -",
+            )
         if self.tick <= 0:
             raise BindError(
                 f"tick of stream {self.name!r} must be positive",
@@ -104,7 +114,7 @@ class Stream:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form, inverse of `from_dict`."""
-        return {
+        plain = {
             "name": self.name,
             "schema": self.schema.as_dict(),
             "time": self.time,
@@ -120,6 +130,7 @@ class Stream:
             "keep": self.keep,
             "future": self.future,
         }
+        return plain if self.changes is None else {**plain, "changes": self.changes}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Stream:
@@ -135,4 +146,5 @@ class Stream:
             late=Late(**data["late"]),
             keep=data["keep"],
             future=data["future"],
+            changes=data.get("changes"),
         )

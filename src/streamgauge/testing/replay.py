@@ -14,7 +14,7 @@ from streamgauge.contracts.answer import Answer
 from streamgauge.engine import shard
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lander import NO_PEAK
-from streamgauge.engine.reference import Arrival
+from streamgauge.engine.reference import Arrival, Row
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.segments import write_parquet
@@ -23,27 +23,35 @@ from streamgauge.streams.stream import Stream
 from streamgauge.testing.strategies import as_arrow
 
 
-def write_pages(home: Home, stream: Stream, pages: Sequence[Arrival]) -> None:
-    """Write pages of one stream as a lander would."""
-    journal, peak = Journal(home), NO_PEAK
+def write_pages(home: Home, streams: Sequence[Stream], pages: Sequence[Arrival]) -> None:
+    """Write pages of some streams as a lander would."""
+    journal = Journal(home)
+    peaks: dict[str, int] = {}
     for number, arrival in enumerate(pages, journal.last() + 1):
         for change in arrival.changes:
             if change["do"] == "advance":
-                peak = max(peak, change["instant"])
-        segments = []
-        rows = arrival.rows.get(stream.name, ())
-        if rows:
-            path = home.segments(stream.name) / f"{number:06d}.parquet"
-            write_parquet(path, as_arrow(rows, stream.schema, time=stream.time))
-            times = [row.ts for row in rows]
-            low, high = min(times), max(times)
-            origin = str(path)
-            segments.append(
-                Segment(stream.name, origin, (0, 1), len(rows), low, high, peak, origin)
-            )
-            peak = max(peak, high)
-        peaks = {} if peak == NO_PEAK else {stream.name: peak}
-        journal.append(Page(number, 0, arrival.changes, tuple(segments), peaks, {}, ()))
+                _raise(peaks, change["stream"], change["instant"])
+        segments = [
+            _segment(home, stream, arrival.rows[stream.name], number, peaks)
+            for stream in streams
+            if arrival.rows.get(stream.name)
+        ]
+        journal.append(Page(number, 0, arrival.changes, tuple(segments), dict(peaks), {}, ()))
+
+
+def _segment(
+    home: Home, stream: Stream, rows: Sequence[Row], number: int, peaks: dict[str, int]
+) -> Segment:
+    path = home.segments(stream.name) / f"{number:06d}.parquet"
+    write_parquet(path, as_arrow(rows, stream.schema, time=stream.time))
+    low, high = min(row.ts for row in rows), max(row.ts for row in rows)
+    peak, origin = peaks.get(stream.name, NO_PEAK), str(path)
+    _raise(peaks, stream.name, high)
+    return Segment(stream.name, origin, (0, 1), len(rows), low, high, peak, origin)
+
+
+def _raise(peaks: dict[str, int], stream: str, to: int) -> None:
+    peaks[stream] = max(peaks.get(stream, NO_PEAK), to)
 
 
 def run_pages(home: Home, upto: int | None = None, *, forget: bool = False) -> None:
@@ -66,7 +74,7 @@ def replay(
 ) -> list[Answer]:
     """All answers of a history, from a new home."""
     home = Home.open(directory, shards=shards)
-    write_pages(home, stream, pages)
+    write_pages(home, (stream,), pages)
     run_pages(home, forget=forget)
     shard.forget(home)
     return list(as_answers(answers(home)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -23,12 +23,15 @@ from streamgauge.operators.aggregate import (
     Aggregate,
     corr,
     count,
+    count_when,
     covar,
     distinct,
     frequency,
     quantile,
     self_join,
+    sum_when,
 )
+from streamgauge.operators.expression import Expr, call, column, literal
 from streamgauge.operators.predicate import Predicate, col
 from streamgauge.plan.query import Cadence, Query, every, on_change, on_close
 from streamgauge.streams.schema import Schema
@@ -45,8 +48,30 @@ ROUNDING = ("var", "stddev", *PAIRS)
 
 _EIGHTHS = tuple(sorted((i / 8 for i in range(-32, 33)), key=abs))
 _IRRATIONAL = (1 / math.pi, 1 / math.e)
+_WHOLES = st.sampled_from(("avg", "min", "max"))
+_FACTORS = st.sampled_from((1.0, 0.5, 1.5))
 _STEPS = (SECOND, 0, SECOND // 4, SECOND // 2 + 1, SECOND, 2 * SECOND, 3 * SECOND, 7 * SECOND)
 _BACK = (0, 0, 0, 0, 0, 0, 1, SECOND, 7 * SECOND // 2, 9 * SECOND, 40 * SECOND)
+
+
+_X, _Y, _G = column("x"), column("y"), column("g")
+_ABOVE = Expr(">", (_X, _Y))
+# Results are multiples of 1/64, so that sums of them are exact too.
+_NUMBERS = (
+    Expr("*", (_X, _Y)),
+    Expr("-", (_X, literal(2))),
+    call("abs", _X),
+    call("coalesce", _X, _Y),
+    Expr("case", (_ABOVE, _X, literal(None))),
+)
+_NAMES = (Expr("||", (_G, literal("!"))), call("if", _ABOVE, literal("up"), _G))
+_TRUTHS = (_ABOVE, Expr("or", (Expr("is null", (_Y,)), Expr("=", (_G, literal("a"))))))
+DERIVED = {str(expr): expr for expr in (*_NUMBERS, *_NAMES, *_TRUTHS)}
+_COMPUTED = (
+    tuple(map(str, _NUMBERS)),
+    tuple(map(str, _NAMES)),
+    (None, *map(str, _TRUTHS)),
+)
 
 
 @dataclass(frozen=True)
@@ -188,6 +213,16 @@ def summaries() -> SearchStrategy[Aggregate]:
         st.builds(quantile, st.sampled_from(("x", "y")), shares),
         st.sampled_from((distinct("x"), distinct("g"), self_join("g"), self_join("x"))),
         st.sampled_from((frequency("g", "a"), frequency("x", 0.125), frequency("g", "absent"))),
+        st.builds(count_when, st.just("x"), st.sampled_from((">", "<=")), _WHOLES, factor=_FACTORS),
+        st.builds(
+            sum_when,
+            st.just("y"),
+            st.just("x"),
+            st.sampled_from(("<", ">=")),
+            _WHOLES,
+            factor=_FACTORS,
+            offset=st.sampled_from((0.0, -0.5)),
+        ),
     )
 
 
@@ -205,9 +240,29 @@ def cadences(draw: DrawFn, select: Aggregate, *, windowed: bool) -> Cadence:
     return on_change(draw(st.sampled_from(limits)))
 
 
+def queries(stream: Stream, name: str) -> SearchStrategy[Query]:
+    """A query of any kind, sometimes of columns that it computes itself."""
+    plain = _queries(stream, name)
+    return st.one_of(plain, plain, st.builds(_computed, plain, *map(st.sampled_from, _COMPUTED)))
+
+
+def _computed(query: Query, x: str, g: str, where: str | None) -> Query:
+    """The same query with computed columns in place of x, of g, and as a condition."""
+    names = {"x": x, "g": g}
+    select = replace(query.select, x=names.get(query.select.x or "", query.select.x))
+    filtered = query.window is not None and query.where is None and where is not None
+    query = replace(
+        query,
+        select=select,
+        group_by=tuple(names.get(name, name) for name in query.group_by),
+        where=col(where) == True if where and filtered else query.where,  # noqa: E712
+    )
+    read = {select.x, *query.group_by, *(query.where.columns() if query.where else ())}
+    return replace(query, derived=tuple((n, e) for n, e in DERIVED.items() if n in read))
+
+
 @st.composite
-def queries(draw: DrawFn, stream: Stream, name: str) -> Query:
-    """A query of any kind: latest values, or a window of its own or shared by name."""
+def _queries(draw: DrawFn, stream: Stream, name: str) -> Query:
     history = draw(st.sampled_from((True, True, True, False)))
     if draw(st.integers(0, 2)) == 0:
         return draw(_latest(stream, name, history=history))

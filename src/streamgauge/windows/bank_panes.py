@@ -80,7 +80,7 @@ class BankPanes:
         self.panes: dict[int, Pane] = {}
         self.oldest = 0
         self._bytes = _bytes_of(model)
-        self._raw = raw
+        self.raw = raw
         self._windows: dict[int, _Window] = {}
 
     def add(self, pane: int, groups: Codes, items: Array) -> None:
@@ -96,7 +96,7 @@ class BankPanes:
         held.groups.append(groups)
         held.items.append(items)
         held.n_raw += len(groups)
-        if not self._raw or held.n_raw * ROW_BYTES > self.n_groups * self._bytes:
+        if not self.raw or held.n_raw * ROW_BYTES > self.n_groups * self._bytes:
             self._fold(held)
         if any(window.covers(pane) for window in self._windows.values()):
             # A late row: what was merged without it is void.

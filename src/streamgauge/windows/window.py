@@ -65,11 +65,13 @@ class Window:
         return self.slide or every or tick
 
     def pane_width(self, tick: Duration, every: Duration | None) -> Duration:
-        """Width of the panes this window is made of; 0 for a landmark, which is one pane."""
+        """Width of its panes; 0 for a landmark, which is one, and the half-life of a decay."""
         if self.kind == "now":
             return tick
         if self.kind == "landmark":
             return 0
+        if self.kind == "decay":
+            return self.length
         return math.gcd(self.length, self.slide_for(tick, every))
 
     def bind(self, tick: Duration) -> None:

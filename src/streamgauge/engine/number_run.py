@@ -1,0 +1,132 @@
+"""Answers of a query of numbers as rows: what a view reads that asks about another query.
+
+The view has the whole query to itself, groups of all shards included, so that its rows and its
+bars are there in the same step.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streamgauge.engine.pieces import Given
+from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Page
+from streamgauge.operators import emission
+from streamgauge.operators.delta import Delta, consolidated, joined
+from streamgauge.plan.nodes import Numbers
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.sharing import share
+
+Cells = tuple[float, float, float]
+
+
+@dataclass(slots=True)
+class NumberState:
+    """The query's own state, the newest answer of each group, rows taken and changes to come."""
+
+    stream: StreamState = field(default_factory=StreamState)
+    newest: dict[str, Cells] = field(default_factory=dict)
+    rows: Delta | None = None
+    ahead: Delta | None = None
+    seated: int = 0
+
+
+@dataclass(slots=True)
+class NumberRun:
+    """One query of numbers, run for a view."""
+
+    home: Home
+    registry: Registry
+    node: Numbers
+    state: NumberState
+
+    def seat(self, main: StreamRun, epoch: int) -> None:
+        """Begin where the stream is; later changes of the registry do not touch the query."""
+        state = self.state
+        if state.seated:
+            return
+        state.seated = epoch
+        for name in ("closed", "first", "awake_until"):
+            setattr(state.stream, name, getattr(main.state, name))
+        self._run().seat(epoch)
+
+    def _run(self) -> StreamRun:
+        registry = self.registry
+        alone = Registry(
+            streams=registry.streams, windows=registry.windows, functions=registry.functions
+        )
+        alone.functions = self.registry.functions
+        born = self.state.seated
+        standing = Standing(0, self.node.asked, epoch=born, born=born, model=self.node.model)
+        alone.queries = {standing.name: standing}
+        stream = self.registry.stream(self.node.stream)
+        solo = Home(self.home.path, 1)
+        run = StreamRun(solo, 0, share(alone, stream), alone, self.state.stream)
+        for key, queries in run.mine():
+            piece = run.state.pieces.get(key.text())
+            if piece is not None:
+                piece.seat(run.bench(), alone, queries)
+        return run
+
+    def advance(self, page: Page) -> None:
+        """Take a page; note the changes that its answers bring."""
+        run = self._run()
+        parts = [self._changes(given, run.stream.tick) for given in run.advance(page)]
+        ahead = [self.state.ahead] if self.state.ahead is not None else []
+        self.state.ahead = joined([*ahead, *parts], self.node.schema.to_arrow())
+
+    def changes(self, prev: int, now: int) -> Delta:
+        """Rows there at `prev`, then what changes up to `now`."""
+        parts = [part for part in (self.state.rows, self.state.ahead) if part is not None]
+        whole = joined(parts, self.node.schema.to_arrow())
+        whole = whole.take(whole.at <= now)
+        return Delta(whole.rows, np.maximum(whole.at, prev), whole.count)
+
+    def settle(self, now: int) -> None:
+        """Count what changed up to an instant as there."""
+        state, schema = self.state, self.node.schema.to_arrow()
+        whole = joined([part for part in (state.rows, state.ahead) if part is not None], schema)
+        past = whole.take(whole.at <= now)
+        state.ahead = whole.take(whole.at > now)
+        state.rows = consolidated(Delta(past.rows, np.full(len(past), now, np.int64), past.count))
+
+    def _changes(self, given: Given, tick: int) -> Delta:
+        """Each answer takes the place of the one before it in its group."""
+        matrix = given.matrix[given.matrix[:, emission.REVISION] == 0.0]
+        matrix = matrix[np.argsort(matrix[:, emission.TICK], kind="stable")]
+        groups, cells, at, count = [], [], [], []
+        for line in matrix:
+            group = given.groups[int(line[emission.GROUP])]
+            instant = int(line[emission.TICK]) * tick
+            fresh = (line[emission.VALUE], line[emission.LOW], line[emission.HIGH])
+            old = self.state.newest.get(group)
+            for change, row in ((-1, old), (1, fresh)):
+                if row is not None:
+                    groups.append(group)
+                    cells.append(row)
+                    at.append(instant)
+                    count.append(change)
+            self.state.newest[group] = fresh
+        rows = as_rows(self.node, groups, cells)
+        return Delta(rows, np.array(at, np.int64), np.array(count, np.int64))
+
+
+def as_rows(node: Numbers, groups: list[str], cells: list[Cells]) -> pa.Table:
+    """Answers as rows of the node's schema."""
+    schema = node.schema.to_arrow()
+    keys: list[list[Any]] = [json.loads(text) if text else [] for text in groups]
+    numbers = np.array(cells, np.float64).reshape(len(cells), 3)
+    columns = []
+    for place, item in enumerate(schema):
+        if place < len(schema) - 3:
+            columns.append(pa.array([key[place] for key in keys], item.type))
+        else:
+            column = numbers[:, place - (len(schema) - 3)]
+            columns.append(pa.array(column, mask=~np.isfinite(column)))
+    return pa.table(columns, schema=schema)

@@ -1,0 +1,118 @@
+"""The work on rows of one shard: its views and its selections, and the blocks they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from streamgauge.engine.progress import StreamRun
+from streamgauge.engine.selection_run import SelectionRun, SelectionState
+from streamgauge.engine.view_run import RowsGiven, ViewRun, ViewState
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Page
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.selections import group_of, selection_of, shard_of
+from streamgauge.plan.view import View
+from streamgauge.results.row_blocks import RowBlock, write_rows
+
+
+@dataclass(slots=True)
+class RowState:
+    """What a shard knows of rows after an epoch."""
+
+    views: dict[str, ViewState] = field(default_factory=dict)
+    selections: dict[str, SelectionState] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RowWork:
+    """All views of a shard, in the groups that are worked out together."""
+
+    home: Home
+    shard: int
+    state: RowState
+    views: dict[str, ViewRun] = field(default_factory=dict)
+    selections: dict[str, SelectionRun] = field(default_factory=dict)
+
+    def plan(self, registry: Registry) -> None:
+        """Group the views that are registered; forget the state of groups that are gone."""
+        groups: dict[str, list[Standing]] = {}
+        selected: dict[str, list[Standing]] = {}
+        for standing in registry.queries.values():
+            if not isinstance(standing.asked, View):
+                continue
+            if shard_of(standing, self.home.shards) != self.shard:
+                continue
+            selection = selection_of(standing.asked)
+            if selection is None:
+                groups.setdefault(group_of(standing.asked), []).append(standing)
+            else:
+                selected.setdefault(selection.stream, []).append(standing)
+        known = self.state
+        known.views = {key: known.views.get(key) or ViewState() for key in groups}
+        self.views = {
+            key: ViewRun(self.home, registry, views, known.views[key])
+            for key, views in groups.items()
+        }
+        self.selections = {
+            name: SelectionRun(
+                self.home, registry, registry.stream(name), views, known.selections.get(name)
+            )
+            for name, views in selected.items()
+        }
+        for run in self.selections.values():
+            run.seat()
+        known.selections = {
+            name: run.state for name, run in self.selections.items() if run.state is not None
+        }
+
+    def seat(self, runs: dict[str, StreamRun], epoch: int) -> None:
+        """Let the changes of an epoch take effect."""
+        for view in self.views.values():
+            view.seat(runs, epoch)
+
+    def revived(self, state: RowState) -> RowWork:
+        """The same plan over state that was stored."""
+        work = RowWork(self.home, self.shard, state)
+        for key, view in self.views.items():
+            work.views[key] = replace(view, state=state.views[key])
+        for name, selection in self.selections.items():
+            work.selections[name] = replace(selection, state=state.selections[name])
+        return work
+
+    def advance(self, runs: dict[str, StreamRun], page: Page) -> int:
+        """Take a page; write the rows it gives; return how many answers they are."""
+        blocks: list[RowBlock] = []
+        for selection in self.selections.values():
+            blocks += selection.advance(runs[selection.stream.name], page)
+        given = [item for view in self.views.values() for item in view.advance(runs, page)]
+        blocks += _blocks(given)
+        for serial, block in enumerate(blocks):
+            write_rows(self.home.rows(page.number, self.shard, serial), block, epoch=page.number)
+        return sum(len(block.to) for block in blocks)
+
+
+def _blocks(given: list[RowsGiven]) -> list[RowBlock]:
+    """Rows of all views, one block for each set of columns."""
+    by_schema: dict[pa.Schema, list[RowsGiven]] = {}
+    for item in given:
+        by_schema.setdefault(item.delta.rows.schema, []).append(item)
+    blocks = []
+    for items in by_schema.values():
+        sizes = [len(item.delta) for item in items]
+        total = sum(sizes)
+        blocks.append(
+            RowBlock(
+                pa.concat_tables([item.delta.rows for item in items]),
+                np.concatenate([item.delta.at for item in items]),
+                np.concatenate([item.delta.count for item in items]),
+                np.concatenate([item.missing for item in items]),
+                np.concatenate([item.met for item in items]),
+                tuple((item.standing.name, item.standing.version) for item in items),
+                np.repeat(np.arange(len(items), dtype=np.int32), sizes),
+                np.arange(total + 1, dtype=np.int32),
+            )
+        )
+    return blocks

@@ -1,0 +1,263 @@
+"""Statements that declare: streams, windows, tables, functions, views; and those that take back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streamgauge.execute.names import functions_in, members, tables_in
+from streamgauge.execute.outcome import Outcome
+from streamgauge.execute.trial import Trial
+from streamgauge.kernel.errors import BindError
+from streamgauge.language.parse import parse
+from streamgauge.language.render import render
+from streamgauge.language.statements import (
+    Advance,
+    Ask,
+    Change,
+    CreateFunction,
+    CreateStream,
+    CreateTable,
+    CreateView,
+    CreateWindow,
+)
+from streamgauge.log.home import Home
+from streamgauge.log.tables import read_rows, stored_as
+from streamgauge.operators.functions import Function
+from streamgauge.plan.bind import bind
+from streamgauge.sources.declare import FORMATS, Source, files, plant, rate
+from streamgauge.sources.learn import schema_of
+from streamgauge.streams.schema import TYPES, Schema
+from streamgauge.streams.stream import Late, Stream
+
+_SOURCE_OPTIONS = {
+    "files": ("format", "time_unit", "header", "delimiter"),
+    "plant": ("n_sensors", "seed", "speed"),
+    "rate": ("rows_per_second",),
+}
+_STREAM_OPTIONS = {
+    "tick": "tick", "gap": "expected_gap", "keep": "keep", "future": "future", "changes": "changes",
+}  # fmt: skip
+
+
+def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Stream:
+    """The stream that a statement declares; a schema that was learned before stays."""
+    if not said.time:
+        raise BindError(
+            f"stream {said.name!r} has no event time",
+            "no time column was named",
+            "write TIME ts, the column that says when a row happened",
+        )
+    options = dict(said.options)
+    source = _source(said, options, root)
+    more = {key: options[word] for word, key in _STREAM_OPTIONS.items() if word in options}
+    if said.columns:
+        schema = Schema.of(**{name: kind.lower() for name, kind in said.columns})
+    else:
+        schema = known.schema if known is not None else schema_of(source)
+    return Stream(
+        name=said.name,
+        schema=schema,
+        time=said.time,
+        key=said.key,
+        source=source.as_pairs(),
+        late=_late(options.get("late", ("drop",))),
+        **more,
+    )
+
+
+def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
+    given = {k: options[k] for k in _SOURCE_OPTIONS.get(said.source, ()) if k in options}
+    if said.source == "plant":
+        return plant(**given)
+    if said.source == "rate":
+        return rate(**given)
+    if said.source != "files":
+        raise BindError(
+            f"unknown source {said.source!r}",
+            f"sources are {', '.join(_SOURCE_OPTIONS)}",
+            "write FROM FILES 'directory' FORMAT csv",
+        )
+    format = str(given.pop("format", "parquet")).lower()
+    if format not in FORMATS:
+        raise BindError(
+            f"unknown format {format!r} of stream {said.name!r}",
+            f"formats are {', '.join(FORMATS)}",
+            "write FORMAT csv, for example",
+        )
+    return files(root / said.path, format, **given)
+
+
+def _late(said: tuple[Any, ...]) -> Late:
+    # The times are microseconds already; Late.allow would read numbers as seconds.
+    if said[0] == "allow":
+        return Late("allow", allowed=said[1])
+    return Late("revise", reach=said[1]) if said[0] == "revise" else Late.drop()
+
+
+def create_stream(trial: Trial, said: CreateStream, root: Path) -> Outcome:
+    """CREATE STREAM: the same again changes nothing."""
+    trial.free("stream", said.name)
+    known = trial.registry.streams.get(said.name)
+    return put_stream(trial, declared_stream(said, root, known))
+
+
+def put_stream(trial: Trial, stream: Stream) -> Outcome:
+    """Declare a stream, unless it is declared so already."""
+    if trial.registry.streams.get(stream.name) == stream:
+        return Outcome("unchanged stream", (stream.name,))
+    trial.apply({"do": "stream", "stream": stream.as_dict()})
+    return Outcome("created stream", (stream.name,))
+
+
+def create_window(trial: Trial, said: CreateWindow, *, replace: bool = False) -> Outcome:
+    """CREATE WINDOW and ALTER WINDOW."""
+    known = trial.registry.windows.get(said.name)
+    if replace and known == said.window:
+        return Outcome("unchanged window", (said.name,))
+    if said.resize and known is None:
+        raise BindError(
+            f"no window named {said.name!r}", "nothing to resize", "create the window first"
+        )
+    if known is not None and not (said.resize or replace):
+        raise BindError(
+            f"window {said.name!r} exists already",
+            f"it is {known}",
+            f"write ALTER WINDOW {said.name} AS [...], or gauge.resize_window",
+        )
+    trial.apply({"do": "window", "name": said.name, "window": said.window.as_dict()})
+    return Outcome("created window" if known is None else "resized window", (said.name,))
+
+
+def create_table(
+    trial: Trial, said: CreateTable, home: Home, root: Path, *, replace: bool = False
+) -> Outcome:
+    """CREATE TABLE and REFRESH TABLE: read a file, keep a copy of it in the home."""
+    trial.free("table", said.name)
+    known = trial.registry.tables.get(said.name)
+    if said.refresh and known is None:
+        raise BindError(
+            f"no table named {said.name!r}",
+            f"tables are {', '.join(sorted(trial.registry.tables)) or 'none'}",
+            f"write CREATE TABLE {said.name} FROM 'file.csv'",
+        )
+    if known is not None and not (said.refresh or replace):
+        raise BindError(
+            f"table {said.name!r} exists already",
+            f"it was read from {known.origin}",
+            f"REFRESH TABLE {said.name} reads it again",
+        )
+    origin = Path(known.origin) if said.refresh and known is not None else root / said.path
+    rows = read_rows(origin)
+    if known is not None and known.origin == str(origin) and trial.same(known, rows):
+        return Outcome("unchanged table", (said.name,))
+    table = stored_as(home, said.name, origin, rows)
+    if known is not None and known.schema != table.schema:
+        _check_columns_stay(trial, said.name)
+    trial.keep(Path(table.path), rows)
+    trial.apply({"do": "table", "table": table.as_dict()})
+    return Outcome("created table" if known is None else "refreshed table", (said.name,))
+
+
+def _check_columns_stay(trial: Trial, name: str) -> None:
+    users = [q.name for q in trial.registry.queries.values() if name in tables_in(q.asked)]
+    if users:
+        raise BindError(
+            f"table {name!r} has other columns now",
+            f"{len(users)} queries read it, {users[0]!r} first",
+            "keep the columns and their types, or drop the queries first",
+        )
+
+
+def create_function(trial: Trial, said: CreateFunction, *, replace: bool = False) -> Outcome:
+    """CREATE FUNCTION and CREATE AGGREGATE."""
+    function = Function(said.name.lower(), said.target, said.returns.lower(), said.aggregate)
+    if function.returns not in TYPES:
+        raise BindError(
+            f"unknown type {said.returns!r} of function {said.name!r}",
+            f"types are {', '.join(TYPES)}",
+            "write RETURNS float, for example",
+        )
+    function.load()
+    known = trial.registry.functions.get(function.name)
+    if known == function:
+        return Outcome("unchanged function", (function.name,))
+    if known is not None and not replace:
+        raise BindError(
+            f"function {function.name!r} exists already",
+            f"it is {known.target}",
+            "drop it first, or choose another name",
+        )
+    trial.apply({"do": "function", "function": function.as_dict()})
+    return Outcome("created function" if known is None else "replaced function", (function.name,))
+
+
+def create_view(trial: Trial, said: CreateView, *, replace: bool = False) -> Outcome:
+    """CREATE VIEW: a name for the rows of a query, which other queries read."""
+    trial.free("view", said.name)
+    bind(said.query, trial.registry)
+    text = render(Ask(said.query))
+    known = trial.registry.names.get(said.name)
+    if known == text:
+        return Outcome("unchanged view", (said.name,))
+    if known is not None and not replace:
+        raise BindError(
+            f"view {said.name!r} exists already",
+            f"it is {known}",
+            "drop it first, or choose another name",
+        )
+    trial.apply({"do": "name", "name": said.name, "text": text})
+    return Outcome("created view" if known is None else "replaced view", (said.name,))
+
+
+def advance(trial: Trial, said: Advance) -> Outcome:
+    """ADVANCE STREAM."""
+    trial.registry.stream(said.stream)
+    trial.apply({"do": "advance", "stream": said.stream, "instant": said.to})
+    return Outcome("advanced stream", (said.stream,))
+
+
+_DONE = {"pause": "paused", "resume": "resumed", "drop": "dropped"}
+_DROPS = {
+    "stream": "drop stream", "window": "drop window", "table": "drop table",
+    "function": "drop function", "aggregate": "drop function", "view": "drop name",
+}  # fmt: skip
+
+
+def change(trial: Trial, said: Change) -> Outcome:
+    """PAUSE, RESUME and DROP."""
+    if said.kind == "query":
+        names = tuple(
+            dict.fromkeys(part for name in said.names for part in members(trial.registry, name))
+        )
+        trial.apply({"do": said.verb, "names": list(names)})
+        return Outcome(f"{_DONE[said.verb]}", names)
+    if said.verb != "drop" or said.kind not in _DROPS:
+        raise BindError(
+            f"cannot {said.verb} a {said.kind}",
+            f"{said.verb.upper()} {said.kind.upper()} {', '.join(said.names)}",
+            "queries can be paused, resumed and dropped; other things can be dropped",
+        )
+    for name in said.names:
+        _check_unused(trial, said.kind, name)
+        trial.apply({"do": _DROPS[said.kind], "name": name})
+    return Outcome(f"dropped {said.kind}", said.names)
+
+
+def _check_unused(trial: Trial, kind: str, name: str) -> None:
+    """Refuse to drop what a query or a view still needs; streams are checked by the registry."""
+    registry = trial.registry
+    users: list[str] = []
+    if kind in ("function", "aggregate"):
+        users = [q.name for q in registry.queries.values() if name in functions_in(q.asked)]
+    texts = {other: text for other, text in registry.names.items() if other != name}
+    if kind in ("function", "aggregate"):
+        users += [view for view, text in texts.items() if name in functions_in(parse(text))]
+    elif kind in ("stream", "table", "view"):
+        users += [view for view, text in texts.items() if name in tables_in(parse(text))]
+    if users:
+        raise BindError(
+            f"{kind} {name!r} is in use",
+            f"{len(users)} queries or views read it, {users[0]!r} first",
+            "drop those first",
+        )

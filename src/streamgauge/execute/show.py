@@ -1,0 +1,241 @@
+"""Statements that show: SHOW, DESCRIBE and EXPLAIN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from streamgauge.execute.ask import name_of, planned
+from streamgauge.execute.names import members
+from streamgauge.execute.trial import Trial
+from streamgauge.kernel.errors import BindError, QueryNotFound
+from streamgauge.kernel.time import duration_text, instant_text
+from streamgauge.language.statements import Ask
+from streamgauge.plan.explain import explain as explain_query
+from streamgauge.plan.explain_view import explain_view
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Registry, Standing, streams_of
+from streamgauge.plan.schema_of import schema_of
+from streamgauge.plan.view import View
+from streamgauge.reading import Reader
+from streamgauge.streams.schema import Schema
+
+TEXT = pa.string()
+NEWEST = 100
+
+
+def show(reader: Reader, registry: Registry, what: str, name: str = "") -> pa.Table:
+    """SHOW: what there is, as a table."""
+    if what == "answers":
+        return answers(reader, registry, name)
+    if what not in _SHOWN:
+        raise BindError(
+            f"cannot show {what!r}",
+            f"there are {', '.join([*_SHOWN, 'answers'])}",
+            "write SHOW QUERIES",
+        )
+    titles, rows = _SHOWN[what](registry)
+    return _table(titles, rows)
+
+
+def _table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(titles)
+    whole = ("version",)
+    kinds = [pa.int64() if title in whole else TEXT for title in titles]
+    arrays = [pa.array(list(c), k) for c, k in zip(columns, kinds, strict=True)]
+    return pa.table(dict(zip(titles, arrays, strict=True)))
+
+
+Shown = tuple[tuple[str, ...], list[tuple[Any, ...]]]
+
+
+def _queries(registry: Registry) -> Shown:
+    rows = [
+        (
+            item.name,
+            "rows" if isinstance(item.asked, View) else "numbers",
+            ", ".join(streams_of(item.asked)),
+            str(item.asked),
+            item.status,
+            item.version,
+        )
+        for item in registry.queries.values()
+    ]
+    return ("name", "answers", "reads", "asks", "status", "version"), rows
+
+
+def _streams(registry: Registry) -> Shown:
+    rows = [
+        (
+            stream.name,
+            str(stream.source_dict()["kind"]),
+            ", ".join(f"{name} {kind}" for name, kind in stream.schema.columns),
+            stream.time,
+            ", ".join(stream.key),
+            duration_text(stream.tick),
+            stream.late.policy,
+        )
+        for stream in registry.streams.values()
+    ]
+    return ("name", "source", "columns", "time", "key", "tick", "late"), rows
+
+
+def _tables(registry: Registry) -> Shown:
+    rows = [
+        (table.name, ", ".join(f"{n} {k}" for n, k in table.schema.columns), table.origin)
+        for table in registry.tables.values()
+    ]
+    return ("name", "columns", "origin"), rows
+
+
+def _windows(registry: Registry) -> Shown:
+    return ("name", "window"), [(name, str(w)) for name, w in registry.windows.items()]
+
+
+def _functions(registry: Registry) -> Shown:
+    rows = [
+        (f.name, "aggregate" if f.aggregate else "function", f.returns, f.target)
+        for f in registry.functions.values()
+    ]
+    return ("name", "kind", "returns", "target"), rows
+
+
+def _views(registry: Registry) -> Shown:
+    return ("name", "query"), list(registry.names.items())
+
+
+_SHOWN: dict[str, Callable[[Registry], Shown]] = {
+    "queries": _queries,
+    "streams": _streams,
+    "tables": _tables,
+    "windows": _windows,
+    "functions": _functions,
+    "views": _views,
+}
+
+
+def answers(reader: Reader, registry: Registry, name: str = "") -> pa.Table:
+    """The newest answers of a query or of all; the current rows of one that answers rows."""
+    names = members(registry, name) if name else ()
+    if len(names) == 1 and isinstance(registry.query(names[0]).asked, View):
+        return _rows(reader, registry, names[0])
+    wanted = set(names)
+    found = [answer for answer in reader.latest() if not wanted or answer.query in wanted]
+    return pa.table(
+        {
+            "query": pa.array([a.query for a in found], TEXT),
+            "group": pa.array([", ".join(map(_word, a.group)) for a in found], TEXT),
+            "value": pa.array([a.value for a in found], pa.float64()),
+            "low": pa.array([a.low for a in found], pa.float64()),
+            "high": pa.array([a.high for a in found], pa.float64()),
+            "confidence": pa.array([a.confidence for a in found], pa.float64()),
+            "basis": pa.array([a.basis for a in found], TEXT),
+            "as_of": pa.array([a.as_of for a in found], pa.timestamp("us", tz="UTC")),
+        }
+    )
+
+
+def _rows(reader: Reader, registry: Registry, name: str) -> pa.Table:
+    """The rows that a view holds; of a stream of rows the newest, which it does not hold."""
+    view = registry.query(name).view
+    if name not in reader.registry().queries:
+        # Its registration still waits for the next page.
+        return schema_of(view.plan, registry.functions).to_arrow().empty_table()
+    if view.stream_kind:
+        given = reader.row_changes(name)
+        return given.slice(max(given.num_rows - NEWEST, 0))
+    return reader.rows(name)
+
+
+def _word(part: Any) -> str:
+    return "null" if part is None else str(part)
+
+
+def describe(registry: Registry, name: str) -> pa.Table:
+    """DESCRIBE: the columns of whatever has a name."""
+    titles = ("column", "type", "role")
+    if name in registry.streams:
+        stream = registry.streams[name]
+        roles = {**dict.fromkeys(stream.key, "key"), stream.time: "time"}
+        return _table(titles, [(c, k, roles.get(c, "")) for c, k in stream.schema.columns])
+    if name in registry.tables:
+        return _table(titles, [(c, k, "") for c, k in registry.tables[name].schema.columns])
+    if name in registry.queries:
+        return _table(titles, _answer_columns(registry, registry.queries[name]))
+    if name in registry.windows:
+        return _table(("name", "window"), [(name, str(registry.windows[name]))])
+    if name in registry.names:
+        return _table(("name", "query"), [(name, registry.names[name])])
+    if name in registry.functions:
+        about, rows = _functions(registry)
+        return _table(about, [row for row in rows if row[0] == name])
+    raise QueryNotFound(
+        f"nothing is named {name!r}",
+        f"there are {len(registry.streams)} streams, {len(registry.tables)} tables, "
+        f"{len(registry.queries)} queries, {len(registry.windows)} windows",
+        "check the spelling, or look with SHOW STREAMS and SHOW QUERIES",
+    )
+
+
+def _answer_columns(registry: Registry, standing: Standing) -> list[tuple[str, str, str]]:
+    if isinstance(standing.asked, View):
+        schema: Schema = schema_of(standing.asked.plan, registry.functions)
+        return [(column, kind, "") for column, kind in schema.columns]
+    query = standing.asked
+    known = dict(registry.stream(query.stream).schema.columns)
+    groups = [(name, known.get(name, "string"), "group") for name in query.group_by]
+    return [*groups, ("value", "float", "value"), ("low", "float", "bar"), ("high", "float", "bar")]
+
+
+def explained(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
+    """The plan of a registered query, of numbers or of rows."""
+    asked = registry.query(name).asked
+    if isinstance(asked, View):
+        return str(explain_view(asked, registry, shards=shards, epoch=epoch))
+    return explain_query(registry, name, shards=shards, epoch=epoch)
+
+
+def explain(reader: Reader, trial: Trial, target: str | Ask, *, analyze: bool) -> str:
+    """EXPLAIN of a query by name, or of one that is not registered, which stays so."""
+    shards, epoch = reader.home.shards, reader.home.committed()
+    if isinstance(target, Ask):
+        if analyze:
+            raise BindError(
+                "EXPLAIN ANALYZE needs a query that has run",
+                "this one is not registered",
+                "register it, let it answer, then write EXPLAIN ANALYZE and its name",
+            )
+        return _foreseen(trial, target, shards, epoch)
+    names = members(trial.registry, target)
+    plans = [explained(trial.registry, name, shards=shards, epoch=epoch) for name in names]
+    if analyze:
+        pairs = zip(names, plans, strict=True)
+        plans = [f"{plan}\n{_measured(reader, trial.registry, name)}" for name, plan in pairs]
+    return "\n\n".join(plans)
+
+
+def _foreseen(trial: Trial, target: Ask, shards: int, epoch: int) -> str:
+    rehearsal = Trial(trial.registry)
+    queries: list[Query | View] = planned(rehearsal.registry, name_of(target), target)
+    rehearsal.register([query for query in queries if rehearsal.standing(query.name) is None])
+    return "\n\n".join(
+        explained(rehearsal.registry, query.name, shards=shards, epoch=epoch) for query in queries
+    )
+
+
+def _measured(reader: Reader, registry: Registry, name: str) -> str:
+    """What a query has done so far, from committed epochs."""
+    if isinstance(registry.query(name).asked, View):
+        moved = reader.row_changes(name).num_rows
+        if registry.query(name).view.stream_kind:
+            return f"measured: {moved:,} rows in all"
+        now = _rows(reader, registry, name).num_rows
+        return f"measured: {now:,} rows now, {moved:,} changes in all"
+    given = reader.answers(name)
+    if not given.num_rows:
+        return f"measured: no answers up to epoch {reader.home.committed()}"
+    epochs = len(set(given["epoch"].to_pylist()))
+    newest = instant_text(max(given["as_of"].cast(pa.int64()).to_pylist()))
+    return f"measured: {given.num_rows:,} answers in {epochs:,} epochs, the newest as of {newest}"

@@ -1,0 +1,179 @@
+"""From the trees of windows, terms and the options of a stream to their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from lark import Token
+
+from streamgauge.kernel.errors import UnsupportedWindow
+from streamgauge.kernel.time import Duration
+from streamgauge.language.constants import positive
+from streamgauge.language.mistakes import Misuse
+from streamgauge.language.statements import Preference, Terms
+from streamgauge.operators.expression import Expr
+from streamgauge.windows.window import (
+    Decay,
+    Landmark,
+    Now,
+    Partition,
+    Rows,
+    Session,
+    Unbounded,
+    Window,
+)
+
+MICROSECONDS = 1_000_000
+BYTES = {
+    "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30,
+}  # fmt: skip
+
+Change = tuple[str, dict[str, Any]]
+
+
+def _tried(build: Callable[..., Window], *args: Any) -> Window:
+    try:
+        return build(*args)
+    except UnsupportedWindow as error:
+        raise Misuse(error.what, "a window is written [RANGE 5 MINUTES] or [ROWS 100]") from None
+
+
+def _rows(n: int) -> Window:
+    return _tried(Rows, n)
+
+
+def _range(length: Duration, slide: Duration | None) -> Window:
+    positive(length, "RANGE")
+    if slide is not None:
+        positive(slide, "SLIDE")
+    return Window("range", length=length, slide=slide)
+
+
+def _session(gap: Duration, by: tuple[str, ...] | None) -> Window:
+    return replace(Session(1, by or ()), length=positive(gap, "SESSION"))
+
+
+def _decay(half_life: Duration) -> Window:
+    return replace(Decay(1), length=positive(half_life, "DECAY"))
+
+
+WINDOWS: dict[str, Callable[..., Any]] = {
+    "window": lambda window: window,
+    "now": Now,
+    "rows": _rows,
+    "all_rows": Unbounded,
+    "range": _range,
+    "partition": lambda by, n: _tried(Partition, by, n),
+    "since": Landmark,
+    "session": _session,
+    "decay": _decay,
+    "window_name": lambda name: name,
+}
+
+
+def _within(guaranteed: bool | None, width: float, unit: str | None) -> Change:
+    given = {"within": float(width), "unit": unit or "", "guaranteed": bool(guaranteed)}
+    if unit == "percent rank":
+        given |= {"within": width / 100.0, "unit": "rank"}
+    return "WITHIN", given
+
+
+def _confidence(share: float, percent: bool | None, throughout: bool | None) -> Change:
+    given = share / 100.0 if percent else float(share)
+    if not 0.0 < given <= 1.0:
+        raise Misuse("a confidence lies between 0 and 1", "write CONFIDENCE 95% or CONFIDENCE 0.95")
+    return "CONFIDENCE", {"confidence": given, "throughout": bool(throughout)}
+
+
+def _budget(name: str, amount: float, unit: Token | None) -> tuple[str, float]:
+    kind = name.lower()
+    if unit is None:
+        return kind, float(amount)
+    if kind != "memory" or unit.lower() not in BYTES:
+        raise Misuse(f"unknown unit {str(unit)!r} of a budget", "write BUDGET MEMORY 1 MB, CPU 0.5")
+    return kind, float(amount * BYTES[unit.lower()])
+
+
+def _budgets(*pairs: tuple[str, float]) -> Change:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise Misuse("a budget names one thing twice", "give each limit once")
+    return "BUDGET", {"budget": pairs}
+
+
+def _preference(
+    order: str | None, expr: Expr, fade: float | None, window: Duration | None
+) -> Change:
+    span = None if window is None else positive(window, "WINDOW")
+    given = Preference(order or "asc", expr, 1.0 if fade is None else float(fade), span)
+    return "WITH PREFERENCE", {"preference": given}
+
+
+def _on_change(by: float | None) -> Change:
+    return "EVERY, ON CHANGE or ON CLOSE", {"change": 0.0 if by is None else float(by)}
+
+
+TERMS: dict[str, Callable[..., Any]] = {
+    "every": lambda t: ("EVERY, ON CHANGE or ON CLOSE", {"every": positive(t, "EVERY")}),
+    "on_change": _on_change,
+    "on_close": lambda: ("EVERY, ON CHANGE or ON CLOSE", {"close": True}),
+    "within": _within,
+    "exact": lambda: ("WITHIN", {"within": 0.0}),
+    "confidence": _confidence,
+    "fresh": lambda t: ("FRESH", {"fresh": positive(t, "FRESH")}),
+    "budgets": _budgets,
+    "budget": _budget,
+    "budget_percent": lambda name, amount: (name.lower(), amount / 100.0),
+    "with_history": lambda: ("WITH HISTORY or FROM NOW", {"history": True}),
+    "from_now": lambda: ("WITH HISTORY or FROM NOW", {"history": False}),
+    "emit": lambda mode: ("EMIT", {"mode": mode}),
+    "preference": _preference,
+    "guaranteed": lambda: True,
+    "throughout": lambda: True,
+    "percent": lambda: True,
+    "unit_percent": lambda: "percent",
+    "unit_rank": lambda: "rank",
+    "unit_percent_rank": lambda: "percent rank",
+    "mode_store": lambda: "store",
+    "mode_append": lambda: "append",
+    "mode_changes": lambda: "changes",
+    "prefer_asc": lambda: "asc",
+    "prefer_desc": lambda: "desc",
+    "prefer_weighted": lambda: "weighted",
+}
+
+
+def terms(changes: tuple[Change, ...]) -> Terms:
+    """The terms together; each may be written once."""
+    given: dict[str, Any] = {}
+    seen: set[str] = set()
+    for clause, fields in changes:
+        if clause in seen:
+            raise Misuse(f"{clause} is written twice", "write each term once")
+        seen.add(clause)
+        given |= fields
+    return Terms(**given)
+
+
+def _positive_option(name: str) -> Callable[[Duration], tuple[str, Any]]:
+    return lambda span: (name, positive(span, name.upper()))
+
+
+OPTIONS: dict[str, Callable[..., Any]] = {
+    "option_key": lambda names: ("key", names),
+    "option_time": lambda name: ("time", name),
+    "option_format": lambda name: ("format", name.lower()),
+    "option_tick": _positive_option("tick"),
+    "option_gap": _positive_option("gap"),
+    "option_keep": lambda span: ("keep", span),
+    "option_future": lambda span: ("future", span),
+    "option_any_future": lambda: ("future", None),
+    "option_drop": lambda: ("late", ("drop",)),
+    "option_allow": lambda span: ("late", ("allow", span)),
+    "option_revise": lambda span: ("late", ("revise", span)),
+    "option_changes": lambda name: ("changes", name),
+}
+
+BUILDERS = {**WINDOWS, **TERMS, **OPTIONS}

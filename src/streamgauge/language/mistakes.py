@@ -1,0 +1,191 @@
+"""Mistakes: from a place in a text to an error that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from streamgauge.kernel.errors import ParseError
+from streamgauge.language.words import MAX_DEPTH, MAX_LENGTH, SIGNS, Piece, words
+
+_WINDOW = "a window is written [RANGE 5 MINUTES], [ROWS 100] or [NOW]"
+_SIGN_OF = {kind: sign for sign, kind in SIGNS.items() if sign != "<>"}
+_SHOWN = 100
+
+
+class Misuse(ValueError):
+    """Something that is grammatical and has no meaning; where it is is known to whoever built it.
+
+    Parameters
+    ----------
+    what, hint
+        The first and the last part of the error to be.
+    place
+        Where the clause begins, once that is known.
+    """
+
+    def __init__(self, what: str, hint: str, place: int = 0) -> None:
+        super().__init__(what, hint)
+        self.what = what
+        self.hint = hint
+        self.place = place
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """A piece that does not fit: all pieces, its number, what could stand there and before it."""
+
+    text: str
+    part: Sequence[Piece]
+    at: int
+    expected: frozenset[str]
+    expected_before: frozenset[str]
+
+
+def place_of(text: str, place: int) -> str:
+    r"""Line, column, and the line itself with a mark under the place.
+
+    >>> print(place_of("SELECT a\nFORM s", 9))
+    line 2, column 1
+        FORM s
+        ^
+    """
+    start = text.rfind("\n", 0, place) + 1
+    end = text.find("\n", place)
+    line = text[start : len(text) if end < 0 else end].rstrip("\r")
+    column = place - start
+    shift = max(0, column - _SHOWN // 2)
+    shown = line[shift : shift + _SHOWN]
+    shown = "".join(c if c.isprintable() else "?" if c != "\t" else " " for c in shown)
+    number = text.count("\n", 0, place) + 1
+    return f"line {number}, column {column + 1}\n    {shown}\n    {' ' * (column - shift)}^"
+
+
+def strayed(text: str, place: int) -> ParseError:
+    """The error of a character that fits nowhere."""
+    found, detail = text[place], place_of(text, place)
+    if found == "'":
+        return ParseError("a text is not closed", detail, "end it with ', and write '' for a quote")
+    if text.startswith('""', place):
+        return ParseError("a name is empty", detail, 'write a name between the quotes: "my name"')
+    if found == '"':
+        return ParseError("a quoted name is not closed", detail, 'end it with "')
+    if found == "!":
+        return ParseError("unexpected '!'", detail, "write NOT, or != for unequal")
+    shown = f"'{found}'" if found.isprintable() else f"character U+{ord(found):04X}"
+    hint = "write texts in single quotes and unusual names in double quotes"
+    return ParseError(f"unexpected {shown}", detail, hint)
+
+
+def misused(text: str, misuse: Misuse) -> ParseError:
+    """The error of something without meaning."""
+    return ParseError(misuse.what, place_of(text, misuse.place), misuse.hint)
+
+
+def too_deep(text: str, place: int) -> ParseError:
+    """The error of brackets in brackets in brackets."""
+    return ParseError(
+        f"nested deeper than {MAX_DEPTH} levels",
+        place_of(text, place),
+        "name inner queries in WITH, and leave needless brackets out",
+    )
+
+
+def too_long(text: str, place: int, length: int) -> ParseError:
+    """The error of a statement that is longer than any that a person or a program should write."""
+    return ParseError(
+        f"a statement of {length} characters",
+        place_of(text, place),
+        f"at most {MAX_LENGTH} are read; put long lists of values into a table",
+    )
+
+
+def blamed(blame: Blame) -> ParseError:
+    """The error of a piece that does not fit, or of the word before it that was misspelled."""
+    at = blame.at
+    if at > 0:
+        before = blame.part[at - 1]
+        meant = _meant(before, blame.expected_before, 0.7)
+        if meant and before.text.upper() not in blame.expected_before:
+            return _unexpected(blame.text, before, f"did you mean {meant}?")
+    if at >= len(blame.part):
+        last = blame.part[-1] if blame.part else None
+        end = last.start + len(last.text) if last else 0
+        return ParseError("unexpected end", place_of(blame.text, end), _hint(blame))
+    return _unexpected(blame.text, blame.part[at], _hint(blame))
+
+
+def _unexpected(text: str, piece: Piece, hint: str) -> ParseError:
+    shown = piece.text if len(piece.text) <= 40 else piece.text[:37] + "..."
+    return ParseError(f"unexpected {shown!r}", place_of(text, piece.start), hint)
+
+
+def _meant(piece: Piece, expected: frozenset[str], cutoff: float) -> str:
+    """The keyword that was probably meant, or nothing."""
+    if piece.kind != "WORD":
+        return ""
+    possible = sorted(expected & set(words()))
+    found = get_close_matches(piece.text.upper(), possible, n=1, cutoff=cutoff)
+    return found[0] if found else ""
+
+
+def _hint(blame: Blame) -> str:
+    """The most useful next step."""
+    piece = blame.part[blame.at] if blame.at < len(blame.part) else None
+    meant = "" if piece is None else _meant(piece, blame.expected, 0.6)
+    if meant and piece is not None and meant != piece.text.upper():
+        return f"did you mean {meant}?"
+    special = _special(blame, piece)
+    return special or "expected " + _listed(blame.expected)
+
+
+def _special(blame: Blame, piece: Piece | None) -> str:
+    before = [part.text.upper() for part in blame.part[: blame.at]]
+    found = "" if piece is None else piece.text.upper()
+    if not before and piece is None:
+        return "write a statement, such as SELECT AVG(value) FROM plant [RANGE 5 MINUTES]"
+    if before[-1:] == ["SELECT"] and found == "FROM":
+        return "name what to select, or write SELECT * FROM"
+    if before[-1:] == ["/"] and found == "*":
+        return "a comment is not closed; end it with */"
+    if before[-1:] == [";"]:
+        return "one statement at a time; use a script for several"
+    if before.count("[") > before.count("]"):
+        return _WINDOW
+    if found == "[":
+        return "a window stands right after the name of a stream: FROM ticks [RANGE 5 MINUTES]"
+    if before.count("(") > before.count(")") and piece is None:
+        return "a bracket is not closed"
+    if found == ")" and before.count(")") >= before.count("("):
+        return "there is no bracket to close"
+    return _clause_hint(blame, before, found)
+
+
+def _clause_hint(blame: Blame, before: list[str], found: str) -> str:
+    expected = blame.expected
+    if "FROM" in expected and "SELECT" in before and "FROM" not in before:
+        return "a query needs FROM: SELECT ... FROM stream [RANGE 5 MINUTES]"
+    if "USING" in expected and "JOIN" in before:
+        return "a join needs ON condition or USING (column); CROSS JOIN has neither"
+    if found == "=" and before[-1:] == ["="]:
+        return "write a single ="
+    if found in words() and "IDENT" in expected:
+        return f'{found} is a keyword; as a name it is written "{found.lower()}"'
+    if blame.part[blame.at : blame.at + 1] and blame.part[blame.at].kind == "QUOTED":
+        return "texts are written in single quotes; double quotes are for names"
+    return ""
+
+
+def _listed(expected: frozenset[str]) -> str:
+    """What could stand there, in words, the plainest first."""
+    if expected >= {"IDENT", "NUMBER", "CASE"}:
+        return " or ".join(["an expression", *(["*"] if "_STAR" in expected else [])])
+    plain = {"IDENT": "a name", "NUMBER": "a number", "STRING": "a text in quotes"}
+    names = [plain[kind] for kind in plain if kind in expected]
+    signs = [_SIGN_OF[kind] for kind in sorted(expected) if kind in _SIGN_OF]
+    keys = sorted(expected & set(words()))
+    end = ["the end"] if "$END" in expected else []
+    found = names + keys + [f"'{sign}'" for sign in signs] + end
+    shown = found if len(found) <= 8 else [*found[:7], f"{len(found) - 7} more"]
+    return " or ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)

@@ -1,0 +1,39 @@
+"""Answers of a standing query of numbers as a relation: its groups with value, low and high."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamgauge.kernel.errors import BindError
+from streamgauge.operators.evaluate import type_of
+from streamgauge.plan.nodes import Numbers
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.summary import named_model
+from streamgauge.streams.schema import Schema
+
+
+def answers_as_rows(standing: Standing, registry: Registry) -> Numbers:
+    """The newest answer of each group, as a row each."""
+    query = standing.query
+    if query.parts or query.select.name == "top_k":
+        raise BindError(
+            f"answers of {standing.name!r} cannot be read as rows",
+            f"it asks {query.select}",
+            "write its SELECT without WITHIN as a subquery in FROM instead",
+        )
+    schema = registry.stream(query.stream).schema
+    derived = dict(query.derived)
+    groups = tuple(
+        (
+            name,
+            type_of(derived[name], schema, registry.functions)
+            if name in derived
+            else schema.type(name),
+        )
+        for name in query.group_by
+    )
+    if query.window is not None:
+        query = replace(query, window=query.resolve(registry.windows))
+    sure = 1.0 - named_model(standing.model).guarantee.delta if standing.model else 1.0
+    ends = (("value", "float"), ("low", "float"), ("high", "float"))
+    return Numbers(query, standing.model, sure, Schema(groups + ends))

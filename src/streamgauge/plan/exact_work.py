@@ -1,0 +1,26 @@
+"""Exact work: latest values, panes, rings and decaying sums, which spend nothing of the error."""
+
+from __future__ import annotations
+
+from streamgauge.contracts.guarantee import EXACT
+from streamgauge.operators.accumulate import FIELDS
+from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
+from streamgauge.plan.query import Query
+
+
+class ExactWork:
+    """Aggregates that an accumulator answers, from latest values or from windows."""
+
+    name = "exact panes"
+
+    def offer(self, query: Query, statistics: Statistics) -> Bid:
+        """Exact answers to an exact contract."""
+        if query.select.summary:
+            return Refusal(self.name)
+        if query.contract.tolerance != "exact":
+            return Refusal(
+                self.name,
+                "only exact contracts can be held by this plan",
+                f"query {query.name!r} asks for {query.contract}",
+            )
+        return Offer(self.name, EXACT, 8 * FIELDS, 1.0, "nothing")

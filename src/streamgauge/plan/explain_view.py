@@ -1,0 +1,115 @@
+"""EXPLAIN of a view: its plan, what each part keeps, and who shares it."""
+
+from __future__ import annotations
+
+from streamgauge.kernel.time import duration_text
+from streamgauge.plan.memory import memory_of, own_memory
+from streamgauge.plan.nodes import Node, Scan, Stored, Windowed
+from streamgauge.plan.registry import Registry
+from streamgauge.plan.selections import selection_of
+from streamgauge.plan.tree import lines
+from streamgauge.plan.view import View
+from streamgauge.streams.stream import Stream
+
+
+def explain_view(view: View, registry: Registry, *, shards: int, epoch: int) -> str:
+    """The plan of a view as text, outermost first, as seen after an epoch."""
+    others = _others(view, registry)
+    rows = [(0, f"Answer {view.answer}", f"owed {view.contract}, {_mode(view)}")]
+    for depth, text, node in lines(view.plan):
+        rows.append((depth + 1, text, _note(node, registry, others)))
+    width = max(len(text) + 2 * depth for depth, text, _ in rows) + 4
+    body = "\n".join(f"{'  ' * depth}{text}".ljust(width) + note for depth, text, note in rows)
+    kind, reason = memory_of(view.plan)
+    return "\n".join(
+        (
+            _title(view, registry, epoch),
+            body,
+            f"memory {kind}: {reason}",
+            *_stores(view),
+            _place(view, shards),
+            "kept back 0 of the error: rows are exact",
+        )
+    )
+
+
+def _title(view: View, registry: Registry, epoch: int) -> str:
+    standing = registry.queries.get(view.name)
+    if standing is None:
+        return f"{view.name}, not registered"
+    since = f"since epoch {standing.born}" if standing.born <= epoch else "from the next epoch"
+    return f"{view.name} version {standing.version}, {standing.status}, {since}"
+
+
+def _mode(view: View) -> str:
+    start = "from history" if view.history else "from now"
+    words = {
+        "changes": "rows that come and go",
+        "append": "rows that stay",
+        "store": "current rows only",
+    }
+    if view.stream_kind:
+        return f"a stream of rows, {start}"
+    return f"{words[view.mode]}, {start}"
+
+
+def _others(view: View, registry: Registry) -> list[set[Node]]:
+    """The nodes of each other view that could share work: those that begin with the same rows."""
+    own = registry.queries.get(view.name)
+    found = []
+    for standing in registry.queries.values():
+        other = standing.asked
+        if not isinstance(other, View) or other.name == view.name:
+            continue
+        together = own is not None and own.born == standing.born
+        if view.history == other.history and (view.history or together):
+            found.append(set(other.plan.walk()))
+    return found
+
+
+def _note(node: Node, registry: Registry, others: list[set[Node]]) -> str:
+    """What a node spends, what it keeps and who else uses it."""
+    if isinstance(node, Scan):
+        return _scan_note(registry.stream(node.stream))
+    sharing = 1 + sum(node in nodes for nodes in others)
+    shared = f"shared by {sharing} queries" if sharing > 1 else "not shared"
+    if isinstance(node, Stored):
+        return f"spends 0, {registry.tables[node.table].origin}, {shared}"
+    kind, reason = own_memory(node)
+    keeps = "keeps nothing" if reason in ("nothing", "nothing of its own") else f"keeps {reason}"
+    if kind == "bounded" and reason.startswith("each row"):
+        keeps = "keeps nothing"
+    return f"spends 0, {keeps}, {shared}"
+
+
+def _scan_note(stream: Stream) -> str:
+    source = stream.source_dict()
+    late = {
+        "drop": "late rows dropped",
+        "allow": f"late rows waited for {duration_text(stream.late.allowed)}",
+        "revise": f"late rows revise {duration_text(stream.late.reach)} back",
+    }[stream.late.policy]
+    return f"{source.get('kind', 'given')}, tick {duration_text(stream.tick)}, {late}"
+
+
+def _stores(view: View) -> list[str]:
+    """The rows that are kept of each stream: as far back as its windows reach."""
+    forever = memory_of(view.plan)[0] == "unbounded"
+    found = []
+    for name in view.streams:
+        windows = [
+            node.window
+            for node in view.plan.walk()
+            if isinstance(node, Windowed)
+            and any(isinstance(part, Scan) and part.stream == name for part in node.walk())
+            and (forever or not node.window.unbounded)
+        ]
+        kinds = ", ".join(dict.fromkeys(str(window) for window in windows))
+        found.append(f"store of {name}: {kinds or 'no row is kept'}")
+    return found
+
+
+def _place(view: View, shards: int) -> str:
+    if selection_of(view) is not None:
+        return f"placed by number over {shards} shards, in the index of selections"
+    return f"placed on one of {shards} shards with the views over the same windows"

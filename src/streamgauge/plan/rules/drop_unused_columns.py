@@ -1,0 +1,101 @@
+"""Columns that nobody reads are not read from the streams.
+
+Law: project(R, f) = project(R', f) where R' lacks columns that f does not read. Columns may go
+below anything that treats rows one by one or by some columns; where whole rows are compared
+(DISTINCT, set operations, LIMIT) all of them stay. Condition: a stream that says itself which rows
+go keeps all columns, for its rows are found by all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamgauge.operators.functions import Functions
+from streamgauge.plan.join_columns import sides_of
+from streamgauge.plan.nodes import (
+    Filter,
+    Grouped,
+    Join,
+    Node,
+    Ordered,
+    Project,
+    Resampled,
+    Scan,
+    Streamed,
+    Windowed,
+)
+from streamgauge.plan.schema_of import schema_of
+from streamgauge.streams.schema import Schema
+
+
+def apply(node: Node, functions: Functions, changing: frozenset[str] = frozenset()) -> Node:
+    """Narrow the scans of a plan to the columns it uses."""
+    wanted: dict[Node, set[str]] = {}
+    _want(node, set(schema_of(node, functions).names), functions, wanted)
+    done: dict[Node, Node] = {}
+
+    def narrowed(part: Node) -> Node:
+        if part not in done:
+            if isinstance(part, Resampled) or _kept(part, changing):
+                done[part] = part
+            else:
+                inputs = tuple(narrowed(below) for below in part.inputs())
+                done[part] = _own(part, wanted[part]).over(inputs)
+        return done[part]
+
+    return narrowed(node)
+
+
+def _kept(node: Node, changing: frozenset[str]) -> bool:
+    return isinstance(node, Scan) and node.stream in changing
+
+
+def _want(node: Node, needed: set[str], functions: Functions, wanted: dict[Node, set[str]]) -> None:
+    """Note what is wanted of each node; equal parts are wanted for all their uses at once."""
+    known = wanted.get(node)
+    if known is not None and needed <= known:
+        return
+    wanted[node] = needed | (known or set())
+    below = _below(_own(node, wanted[node]), wanted[node], functions)
+    for part, names in zip(node.inputs(), below, strict=True):
+        _want(part, names, functions, wanted)
+
+
+def _own(node: Node, needed: set[str]) -> Node:
+    """The node without the columns that it makes itself and nobody wants."""
+    if isinstance(node, Scan):
+        # A table without columns would forget how many rows it has.
+        columns = tuple(c for c in node.schema.columns if c[0] in needed)
+        return replace(node, schema=Schema(columns or node.schema.columns[:1]))
+    if isinstance(node, Project):
+        items = tuple(item for item in node.items if item[0] in needed)
+        return replace(node, items=items or node.items[:1])
+    if isinstance(node, Grouped):
+        kept = tuple(item for item in node.aggregates if item[0] in needed)
+        return replace(node, aggregates=kept if kept or node.by else node.aggregates)
+    return node
+
+
+def _below(node: Node, needed: set[str], functions: Functions) -> list[set[str]]:
+    """Columns that a node reads of each of its inputs."""
+    match node:
+        case Project(items=items):
+            return [{name for _, expr in items for name in expr.columns()}]
+        case Filter(where=where):
+            return [needed | set(where.columns())]
+        case Windowed(window=window):
+            return [needed | set(window.by)]
+        case Grouped(by=by, aggregates=aggregates):
+            return [{name for _, expr in by + aggregates for name in expr.columns()}]
+        case Streamed():
+            return [needed]
+        case Ordered(by=order, limit=None):
+            return [needed | {name for expr, _ in order for name in expr.columns()}]
+        case Join():
+            read = needed | set(node.on.columns() if node.on is not None else ())
+            sides = sides_of(node, functions)
+            return [
+                {str(own.value) for name, own in side.items() if name in read} for side in sides
+            ]
+        case _:
+            return [set(schema_of(part, functions).names) for part in node.inputs()]

@@ -1,0 +1,75 @@
+"""Selections: views that pick rows of one stream as they come; all of them share one index."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from streamgauge.kernel.hashing import stable_hash
+from streamgauge.operators.expression import Expr, conjuncts
+from streamgauge.plan.nodes import (
+    Filter,
+    Named,
+    Node,
+    Project,
+    Scan,
+    Streamed,
+    Windowed,
+    to_json,
+)
+from streamgauge.plan.registry import Standing
+from streamgauge.plan.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a selection asks: rows of a stream that meet all conditions, and columns of them."""
+
+    stream: str
+    where: tuple[Expr, ...]
+    items: Named
+
+
+def selection_of(view: View) -> Selection | None:
+    """The view as a selection, or None when it is more than that.
+
+    Rows that come for ever and are given as they come need no memory: a window over all rows,
+    conditions, one list of columns, and the stream of what comes.
+    """
+    plan = view.plan
+    if not (isinstance(plan, Streamed) and plan.kind == "istream" and view.answer.kind == "change"):
+        return None
+    node, items = plan.input, None
+    if isinstance(node, Project):
+        items = node.items
+        node = node.input
+    where: tuple[Expr, ...] = ()
+    while isinstance(node, (Filter, Windowed)):
+        if isinstance(node, Filter):
+            where = (*conjuncts(node.where), *where)
+        elif not node.window.unbounded:
+            return None
+        node = node.input
+    if not isinstance(node, Scan):
+        return None
+    if items is None:
+        items = tuple((name, Expr("column", value=name)) for name in node.schema.names)
+    return Selection(node.stream, where, items)
+
+
+def group_of(view: View) -> str:
+    """Name of the group of views that are worked out together: those over the same windows."""
+    windows = {json.dumps(to_json(node)) for node in view.plan.walk() if isinstance(node, Windowed)}
+    return json.dumps([view.streams, sorted(windows)])
+
+
+def shard_of(standing: Standing, shards: int) -> int:
+    """The shard that a view lives on."""
+    if selection_of(standing.view) is not None:
+        return standing.id % shards
+    return stable_hash(group_of(standing.view)) % shards
+
+
+def nodes_of(view: View) -> tuple[Node, ...]:
+    """All nodes of a view's plan, each once."""
+    return tuple(dict.fromkeys(view.plan.walk()))

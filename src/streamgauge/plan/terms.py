@@ -1,0 +1,120 @@
+"""Terms: what a query is owed and when it answers, from the clauses after a SELECT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from streamgauge.contracts.contract import Contract
+from streamgauge.kernel.errors import ContractUnsatisfiable
+from streamgauge.language.statements import Terms
+from streamgauge.plan.query import Cadence, every, on_change, on_close
+
+# Nothing is said about a confidence: the usual one, so that a width alone can be asked for.
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """Terms as the values that queries and views hold.
+
+    Parameters
+    ----------
+    answer
+        When it answers.
+    contract
+        What is owed; None when nothing was said, so that each aggregate has its own default.
+    fresh
+        Oldest admissible answer, or None.
+    history
+        Whether windows are filled from kept history.
+    mode
+        changes, append or store; empty when nothing was said.
+
+    Examples
+    --------
+    >>> print(owed(Terms(every=60_000_000, within=5.0, unit="percent")).contract)
+    within 0.05 of the value at 95%
+    """
+
+    answer: Cadence
+    contract: Contract | None = None
+    fresh: int | None = None
+    history: bool = True
+    mode: str = ""
+
+    def contract_or(self, default: Contract) -> Contract:
+        """The contract that was asked for, or a default for an aggregate that says nothing."""
+        return replace(self.contract or default, freshness=self.fresh)
+
+
+def owed(terms: Terms) -> Owed:
+    """Read the terms; what belongs to other ways of answering is refused, with what can be had."""
+    _refuse_guaranteed(terms)
+    _refuse_throughout(terms)
+    _refuse_preference(terms)
+    _refuse_budget(terms)
+    return Owed(
+        _cadence(terms),
+        _contract(terms),
+        terms.fresh,
+        terms.history is not False,
+        terms.mode,
+    )
+
+
+def _cadence(terms: Terms) -> Cadence:
+    if terms.every is not None:
+        # The period is microseconds already; a number would be read as seconds.
+        return replace(every("1 s"), period=terms.every)
+    return on_close() if terms.close else on_change(terms.change or 0.0)
+
+
+def _contract(terms: Terms) -> Contract | None:
+    if terms.within is None:
+        return None
+    if terms.within == 0.0:
+        return Contract.exact()
+    sure = CONFIDENCE if terms.confidence is None else terms.confidence
+    if terms.unit == "rank":
+        return Contract.rank(terms.within, confidence=sure)
+    if terms.unit == "percent":
+        return Contract.relative(terms.within / 100.0, confidence=sure)
+    return Contract.absolute(terms.within, confidence=sure)
+
+
+def _refuse_guaranteed(terms: Terms) -> None:
+    if terms.guaranteed:
+        raise ContractUnsatisfiable(
+            "no technique here guarantees a width",
+            f"GUARANTEED WITHIN {terms.within:g}",
+            "leave GUARANTEED out: WITHIN with CONFIDENCE, or EXACT, can be held",
+        )
+
+
+def _refuse_throughout(terms: Terms) -> None:
+    if terms.throughout:
+        sure = CONFIDENCE if terms.confidence is None else terms.confidence
+        raise ContractUnsatisfiable(
+            "a confidence is held for each answer by itself, not for all at once",
+            f"CONFIDENCE {100 * sure:g}% THROUGHOUT",
+            f"leave THROUGHOUT out: CONFIDENCE {100 * sure:g}% can be held for each answer",
+        )
+
+
+def _refuse_preference(terms: Terms) -> None:
+    if terms.preference is not None:
+        raise ContractUnsatisfiable(
+            "rows are not chosen by preference here",
+            f"WITH PREFERENCE {terms.preference.order} {terms.preference.expr}".replace("  ", " "),
+            "leave it out: every row is used; ORDER BY with LIMIT picks the first rows",
+        )
+
+
+def _refuse_budget(terms: Terms) -> None:
+    if terms.budget:
+        what, amount = terms.budget[0]
+        raise ContractUnsatisfiable(
+            "a budget cannot be held to here",
+            f"BUDGET {what.upper()} {amount:g}",
+            "leave it out: WITHIN bounds the memory of summaries, a window that of rows",
+        )

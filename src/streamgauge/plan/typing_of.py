@@ -1,0 +1,59 @@
+"""Types of bound expressions, with texts that are compared with times made into instants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.time import instant
+from streamgauge.operators.evaluate import type_of
+from streamgauge.operators.expression import COMPARISONS, Expr
+from streamgauge.operators.functions import Functions
+from streamgauge.streams.schema import Schema
+
+
+def timed(expr: Expr, schema: Schema, functions: Functions) -> Expr:
+    """The expression with texts as instants wherever they are compared with a time.
+
+    >>> from streamgauge.operators.expression import column, literal
+    >>> since = Expr(">", (column("ts"), literal("1970-01-01T00:00:01Z")))
+    >>> print(timed(since, Schema.of(ts="time"), {}))
+    ts > INSTANT 1000000
+    """
+
+    def change(part: Expr) -> Expr | None:
+        if part.op not in (*COMPARISONS, "in", "between"):
+            return None
+        texts = [arg for arg in part.args if _text(arg)]
+        others = [arg for arg in part.args if not _text(arg)]
+        if not texts or not others or type_of(others[0], schema, functions) != "time":
+            return None
+        return replace(part, args=tuple(_instant(arg) if _text(arg) else arg for arg in part.args))
+
+    return expr.replaced(change)
+
+
+def condition(expr: Expr, schema: Schema, functions: Functions) -> Expr:
+    """A condition, checked to be one."""
+    ready = timed(expr, schema, functions)
+    kind = type_of(ready, schema, functions)
+    if kind not in ("bool", "null"):
+        raise BindError(
+            "a condition must be true or false", f"{expr} is {kind}", "compare it with something"
+        )
+    return ready
+
+
+def value(expr: Expr, schema: Schema, functions: Functions) -> Expr:
+    """An expression, checked to have a type."""
+    ready = timed(expr, schema, functions)
+    type_of(ready, schema, functions)
+    return ready
+
+
+def _text(expr: Expr) -> bool:
+    return expr.op == "literal" and isinstance(expr.value, str)
+
+
+def _instant(expr: Expr) -> Expr:
+    return Expr("instant", value=instant(expr.value))

@@ -1,0 +1,168 @@
+"""Rows as answers: stored once for all queries they go to, given back query by query."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamgauge.contracts.row_change import RowChange
+from streamgauge.kernel.errors import StateTooOld
+from streamgauge.kernel.files import number_name, write_whole
+from streamgauge.log.home import Home
+from streamgauge.results.change_log import epochs_after
+
+FORMAT = b"1"
+_PREFIX = "row."
+_HEAD = pa.schema(
+    [
+        ("query", pa.string()),
+        ("version", pa.int32()),
+        ("epoch", pa.int64()),
+        ("as_of", pa.timestamp("us", tz="UTC")),
+        ("count", pa.int64()),
+        ("missing", pa.int64()),
+        ("contract_met", pa.bool_()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RowBlock:
+    """Rows that came or went, of one set of columns, and which queries each goes to.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    as_of
+        Instant of each.
+    count
+        Copies that came (positive) or went (negative).
+    missing
+        Late rows that the windows behind a row should hold and do not.
+    met
+        Whether the contract holds for it.
+    names
+        Name and version of the queries.
+    to, offsets
+        Row i goes to the queries numbered to[offsets[i]:offsets[i + 1]].
+    """
+
+    rows: pa.Table
+    as_of: npt.NDArray[np.int64]
+    count: npt.NDArray[np.int64]
+    missing: npt.NDArray[np.int64]
+    met: npt.NDArray[np.bool_]
+    names: tuple[tuple[str, int], ...]
+    to: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int32]
+
+
+def write_rows(path: Path, block: RowBlock, *, epoch: int) -> None:
+    """Write a block as one Arrow file."""
+    to = pa.ListArray.from_arrays(pa.array(block.offsets), pa.array(block.to))
+    columns = {
+        "as_of": pa.array(block.as_of),
+        "count": pa.array(block.count),
+        "missing": pa.array(block.missing),
+        "met": pa.array(block.met),
+        "to": to,
+    }
+    columns |= {f"{_PREFIX}{name}": block.rows[name] for name in block.rows.column_names}
+    metadata = {
+        b"streamgauge.rows": FORMAT,
+        b"epoch": str(epoch).encode(),
+        b"names": json.dumps(block.names).encode(),
+    }
+    table = pa.table(columns).replace_schema_metadata(metadata).combine_chunks()
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_file(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    write_whole(path, sink.getvalue())
+
+
+def read_rows(path: Path, name: str) -> pa.Table | None:
+    """The rows of a block that go to a query, or None when none does."""
+    try:
+        with pa.memory_map(str(path)) as source:
+            table = pa.ipc.open_file(source).read_all()
+    except pa.ArrowException as error:
+        raise StateTooOld(
+            "a block of rows is damaged", f"{path}: {error}", "restore it from a copy"
+        ) from error
+    metadata = table.schema.metadata or {}
+    if metadata.get(b"streamgauge.rows") != FORMAT:
+        raise StateTooOld(
+            "a block of rows of another format",
+            f"{path} is of format {metadata.get(b'streamgauge.rows')!r}",
+            "run the release that wrote it",
+        )
+    names = json.loads(metadata[b"names"])
+    wanted = [code for code, (query, _) in enumerate(names) if query == name]
+    if not wanted:
+        return None
+    to = table["to"].combine_chunks()
+    which = pc.is_in(to.flatten(), pa.array(wanted, pa.int32()))
+    places = pc.list_parent_indices(to).filter(which)
+    codes = to.flatten().filter(which).to_numpy()
+    versions = np.array([version for _, version in names], np.int32)[codes]
+    return _given(table.take(places), name, versions, int(metadata[b"epoch"]))
+
+
+def _given(table: pa.Table, name: str, versions: npt.NDArray[np.int32], epoch: int) -> pa.Table:
+    n = table.num_rows
+    head = [
+        pa.array([name] * n, pa.string()),
+        pa.array(versions),
+        pa.array(np.full(n, epoch, np.int64)),
+        table["as_of"].cast(_HEAD.field("as_of").type),
+        table["count"],
+        table["missing"],
+        table["met"],
+    ]
+    columns = [column for column in table.column_names if column.startswith(_PREFIX)]
+    named = [column.removeprefix(_PREFIX) for column in columns]
+    return pa.table(
+        head + [table[column] for column in columns],
+        names=[*_HEAD.names, *(f"{c}_" if c in _HEAD.names else c for c in named)],
+    )
+
+
+def row_changes(home: Home, name: str, *, after: int = 0) -> pa.Table:
+    """Rows that a query gave in committed epochs after one, in the order of their instants.
+
+    `count` says how many copies came, or went when it is negative.
+    """
+    tables = [epoch_rows(home, epoch, name) for epoch in epochs_after(home, after)]
+    given = [table for table in tables if table.num_rows]
+    return pa.concat_tables(given, promote_options="permissive") if given else _HEAD.empty_table()
+
+
+def epoch_rows(home: Home, epoch: int, name: str) -> pa.Table:
+    """Rows that a query gave in one epoch."""
+    folder = home.root / "answers" / number_name(epoch, "")
+    found = (read_rows(path, name) for path in sorted(folder.glob("rows-*.arrow")))
+    tables = [table for table in found if table is not None]
+    if not tables:
+        return _HEAD.empty_table()
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    times = whole["as_of"].cast(pa.int64()).to_numpy()
+    return whole.take(pa.array(np.argsort(times, kind="stable")))
+
+
+def as_row_changes(table: pa.Table) -> Iterator[RowChange]:
+    """Changes as values, one by one."""
+    times = table["as_of"].cast(pa.int64()).to_pylist()
+    head = set(_HEAD.names)
+    for cells, as_of in zip(table.to_pylist(), times, strict=True):
+        row = {name: value for name, value in cells.items() if name not in head}
+        kept = {name: cells[name] for name in head - {"as_of"}}
+        yield RowChange(row=row, as_of=as_of, **kept)

@@ -1,0 +1,36 @@
+"""Learning the columns of a source that was declared without them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from streamgauge.sources.declare import Source
+from streamgauge.sources.parse import infer_schema
+from streamgauge.sources.plant import SCHEMA as PLANT_SCHEMA
+from streamgauge.streams.schema import Schema
+
+RATE_SCHEMA = Schema.of(timestamp="time", value="int")
+
+
+def schema_of(source: Source) -> Schema:
+    """The columns of a source: from its first file, its kind or its DataFrame."""
+    if source.kind == "files":
+        dialect = {k: source.options[k] for k in ("header", "delimiter") if k in source.options}
+        return infer_schema(source.options["path"], source.options["format"], **dialect)
+    if source.kind == "plant":
+        return PLANT_SCHEMA
+    if source.kind == "rate":
+        return RATE_SCHEMA
+    return Schema.from_arrow(pa.schema(_arrow_fields(source.frame)))
+
+
+def _arrow_fields(frame: Any) -> list[tuple[str, pa.DataType]]:
+    kinds = {
+        "string": pa.string(), "double": pa.float64(), "float": pa.float64(),
+        "int": pa.int64(), "bigint": pa.int64(), "smallint": pa.int64(), "tinyint": pa.int64(),
+        "boolean": pa.bool_(), "timestamp": pa.timestamp("us", tz="UTC"),
+        "timestamp_ntz": pa.timestamp("us"),
+    }  # fmt: skip
+    return [(name, kinds[kind]) for name, kind in frame.dtypes if kind in kinds]

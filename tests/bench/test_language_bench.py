@@ -1,0 +1,79 @@
+"""The workload `language` without a JVM: rows, selections, and results that must agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench import language, selections
+from bench.harness import Outcome, Task
+from bench.peers import select_local
+from bench.report import Report
+from streamgauge.kernel.errors import BindError
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> selections.Prepared:
+    return selections.generate(tmp_path_factory.mktemp("selections") / "prepared", 2_000)
+
+
+def test_all_forms_find_the_same_pairs(prepared: selections.Prepared) -> None:
+    def told(form: str) -> dict[str, float]:
+        task = Task("select_local", prepared.directory, queries=300, form=form)
+        facts = select_local.run(task).facts
+        facts.pop("build_seconds", None)
+        return facts
+
+    ours = told("ours/pairs")
+    assert ours == told("numpy/pairs") == told("duckdb/pairs")
+    assert 0.001 < ours["pairs"] / (2_000 * 300) < 0.01
+    assert told("ours/bits") == told("numpy/masks")
+
+
+def test_intervals_and_text_say_what_the_selections_say(prepared: selections.Prepared) -> None:
+    asked = [(("a", ">", 3.0), ("a", "<=", 9.0)), (("b", "=", 1.5),)]
+    ranges = selections.as_ranges(asked).to_pylist()
+    assert ranges[0]["a0"] == np.nextafter(3.0, 4.0)
+    assert ranges[0]["a1"] == 9.0
+    assert (ranges[1]["b0"], ranges[1]["b1"], ranges[1]["a1"]) == (1.5, 1.5, np.inf)
+    assert selections.as_sql(asked) == "(a > 3.0 AND a <= 9.0) OR (b = 1.5)"
+
+
+def test_half_of_the_rows_pass_an_inequality(prepared: selections.Prepared) -> None:
+    rows = prepared.table()
+    asked = selections.inequalities(rows, 400, 2)
+    assert {len(selection) for selection in asked} == {2}
+    task = Task("select_local", prepared.directory, queries=400, form="numpy/masks")
+    share = select_local.run(task).facts["pairs"] / (400 * rows.num_rows)
+    assert 0.15 < share < 0.35
+
+
+def test_rows_of_others_need_their_columns(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    table = pa.table({"ts": [1, 2], "a": [1, 2], "b": [0.5, float("nan")]})
+    pq.write_table(table.drop_columns(["b"]), tmp_path / "data" / "x.parquet")
+    with pytest.raises(BindError, match="the rows lack b"):
+        selections.adopt(tmp_path / "one", tmp_path / "data", 10)
+    pq.write_table(table, tmp_path / "data" / "x.parquet")
+    assert selections.adopt(tmp_path / "two", tmp_path / "data", 10).rows == 1
+
+
+def test_a_result_that_differs_is_told() -> None:
+    extent = language.Extent(10, 5, (128,), 1, 1.0)
+    names = [*language.PAIRS, "spark filter", "shared_128", "single_128"]
+    found = {name: [Outcome(10, 1.0, facts={"pairs": 7.0})] for name in names}
+    report = Report("language", quick=False, origin="made up")
+    language._compare(report, found, extent)
+    assert report.right
+    found["spark join"] = [Outcome(10, 1.0, facts={"pairs": 8.0})]
+    language._compare(report, found, extent)
+    assert not report.right
+    assert "spark join" in report.checked
+    found["ours"] = [Outcome(250, 1.0, facts={"pairs": 7.0, "build_seconds": 0.5})]
+    language._judge(report, found, extent)
+    assert report.bars["shared_index_over_per_query"].met
+    assert report.bars["build_seconds"].met
