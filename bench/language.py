@@ -34,7 +34,7 @@ class Extent:
     box: float
 
 
-QUICK = Extent(10_000, 500, (2**7, 2**9, 2**11), 1, 20.0)
+QUICK = Extent(10_000, 500, (2**7, 2**9, 2**11), 1, 60.0)
 FULL = Extent(200_000, 10_000, tuple(2**k for k in range(7, 15)), 2, 240.0)
 
 

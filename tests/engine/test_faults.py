@@ -96,8 +96,8 @@ REFUSED: list[tuple[str, type[StreamgaugeError], Callable[[], sg.Query], str]] =
     (
         "approximate",
         ContractUnsatisfiable,
-        lambda: ask(contract=sg.Contract.absolute(0.5, confidence=0.9)),
-        "only exact contracts",
+        lambda: ask(contract=sg.Contract.rank(0.5, confidence=0.9)),
+        "no rank to be wrong in",
     ),
     ("cadence", BindError, lambda: ask(answer=sg.every("1500 ms")), "whole number of ticks"),
     ("negative change", BindError, lambda: ask(answer=sg.on_change(-1)), "0 or more"),

@@ -157,9 +157,7 @@ REFUSED = {
     "SELECT * FROM trades WITHIN 5": "rows are exact",
     "SELECT sym, AVG(price) FROM trades [NOW] GROUP BY sym HAVING COUNT(*) > 1 WITHIN 5%":
         "rows are exact",
-    "SELECT AVG(price) FROM trades [NOW] GUARANTEED WITHIN 1": "no technique here guarantees",
-    "SELECT AVG(price) FROM trades [NOW] WITHIN 1 CONFIDENCE 95% THROUGHOUT": "each answer",
-    "SELECT AVG(price) FROM trades [NOW] BUDGET MEMORY 1 MB": "a budget cannot be held",
+    "SELECT AVG(price) FROM trades [NOW] BUDGET CPU 0.5": "a budget of cpu cannot be held",
     "SELECT sym FROM trades WITH PREFERENCE DESC price": "not chosen by preference",
     "SELECT sym FROM trades [DECAY 1 MINUTE]": "rows do not fade",
     "SELECT sym, F2(size) FROM trades [ROWS 9] GROUP BY sym": "answers numbers and cannot",

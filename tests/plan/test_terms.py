@@ -27,9 +27,7 @@ CADENCES = {
     "ON CLOSE": "on close",
 }
 LATER = {
-    "GUARANTEED WITHIN 1": "EXACT, can be held",
-    "WITHIN 1 CONFIDENCE 95% THROUGHOUT": "CONFIDENCE 95% can be held for each answer",
-    "BUDGET MEMORY 1 MB": "WITHIN bounds the memory",
+    "BUDGET CPU 0.5": "BUDGET MEMORY bounds the bytes",
     "WITH PREFERENCE DESC price": "every row is used",
 }
 
@@ -66,3 +64,20 @@ def test_what_belongs_elsewhere_is_refused_with_what_can_be_had(clauses: str) ->
     with pytest.raises(ContractUnsatisfiable) as caught:
         owed(ask_of(_terms(clauses)).terms)
     assert LATER[clauses] in caught.value.hint
+
+
+def test_a_guarantee_and_throughout_are_bars_that_cannot_fail() -> None:
+    for text in ("GUARANTEED WITHIN 1", "WITHIN 1 CONFIDENCE 95% THROUGHOUT"):
+        ask = ask_of(f"SELECT AVG(price) FROM trades [NOW] {text}")
+        assert owed(ask.terms).contract == Contract.absolute(1.0, confidence=1.0)
+
+
+def test_a_budget_of_memory_bounds_a_summary() -> None:
+    text = "SELECT MEDIAN(price) FROM trades [RANGE 1 HOUR] WITHIN 1% RANK EVERY 1 MINUTE BUDGET"
+    registry = market()
+    (small,) = planned("q", ask_of(f"{text} MEMORY 20 KB"), registry)
+    assert small.memory == 20_000
+    assert json.loads(chosen_model(small))[0] != "exact"
+    (tiny,) = planned("q", ask_of(f"{text} MEMORY 10 BYTES"), registry)
+    with pytest.raises(ContractUnsatisfiable):
+        chosen_model(tiny)

@@ -42,7 +42,17 @@ def latest_answers(home: Home, name: str | None = None) -> list[Answer]:
 
 def latest_rows(home: Home, name: str) -> pa.Table:
     """The rows that a view holds, read from the committed state."""
-    epoch = home.committed()
+    while True:
+        epoch = home.committed()
+        try:
+            return _rows_after(home, epoch, name)
+        except FileNotFoundError:
+            # Two epochs passed while we read, and the state we read from is gone.
+            if home.committed() == epoch:
+                raise
+
+
+def _rows_after(home: Home, epoch: int, name: str) -> pa.Table:
     registry = registry_at(home, epoch)
     standing = registry.query(name)
     if not isinstance(standing.asked, View) or standing.asked.stream_kind:
@@ -109,7 +119,7 @@ def _from_summaries(piece: SummaryPiece, by_id: dict[int, Standing], tick: int) 
             cell[emission.LAST_TICK] = row[emission.TICK]
             cell[emission.LAST_COVERAGE] = row[emission.COVERAGE]
             cell[emission.LAST_SPENT] = row[emission.SPENT]
-            cell[emission.LAST_EPOCH] = row[emission.SILENT]
+            cell[emission.LAST_EPOCH] = top.epoch
             out.append(_answer(standing, text, cell, tick, *sworn))
     return out
 

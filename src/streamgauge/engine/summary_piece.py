@@ -17,9 +17,16 @@ from streamgauge.engine.rows import Rows
 from streamgauge.kernel.keys import items, keys
 from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
+    CADENCES,
+    COVERAGE,
     GROUP,
+    HIGH,
+    LOW,
+    QUERY,
     REVISION,
     SPENT,
+    TICK,
+    VALUE,
     WIDTH,
     Codes,
     Floats,
@@ -59,6 +66,7 @@ class Top(NamedTuple):
     version: int
     rows: list[list[float]]
     texts: list[str]
+    epoch: int = 0
 
 
 @dataclass(slots=True)
@@ -304,17 +312,24 @@ class SummaryPiece:
         )
         query = asking.standing.id
         if isinstance(asking.question, TopK):
-            self._answer_top(asking, tick, end, covered, bench, given)
+            self._answer_top(asking, tick, span.epoch, end, covered, bench, given)
             return
         bars, counts = self._bars(asking, end, bench)
-        by, cadence = asking.standing.query.answer.by, 2 if asking.cadence == "change" else 0
+        by, cadence = asking.standing.query.answer.by, CADENCES[asking.cadence]
         given.matrix, given.n = give_bars(
             memory, given.matrix, given.n, query, cadence, by, tick, span.epoch, bars, counts,
             covered,
         )  # fmt: skip
 
     def _answer_top(
-        self, asking: Asking, tick: int, end: int, covered: float, bench: Bench, given: _Answers
+        self,
+        asking: Asking,
+        tick: int,
+        epoch: int,
+        end: int,
+        covered: float,
+        bench: Bench,
+        given: _Answers,
     ) -> None:
         """Give a list for each group: one answer for each item, which joins the group's name."""
         bank, counts = self.panes.window(end, asking.length)
@@ -323,13 +338,13 @@ class SummaryPiece:
         for group in np.flatnonzero(counts).tolist():
             for item, weight in lists[group]:
                 row = [0.0] * WIDTH
-                row[0], row[2], row[6] = asking.standing.id, tick, covered
-                row[3:6] = [weight.value, weight.low, weight.high]
+                row[QUERY], row[TICK], row[COVERAGE] = asking.standing.id, tick, covered
+                row[VALUE], row[LOW], row[HIGH] = weight.value, weight.low, weight.high
                 row[SPENT] = weight.high - weight.low
                 rows.append(row)
                 texts.append(self._item_text(group, item, bench))
         self.tops[asking.standing.id] = Top(
-            asking.standing.id, asking.standing.version, rows, texts
+            asking.standing.id, asking.standing.version, rows, texts, epoch
         )
         given.add(rows, texts)
 
@@ -376,8 +391,9 @@ class SummaryPiece:
             for group in range(min(len(old), len(bars))):
                 if old_counts[group] and counts[group] and bars[group, 0] != old[group, 0]:
                     row = [0.0] * WIDTH
-                    row[0], row[GROUP], row[2], row[6] = asking.standing.id, group, at, covered
-                    row[3:6] = bars[group, :3].tolist()
+                    row[QUERY], row[GROUP] = asking.standing.id, group
+                    row[TICK], row[COVERAGE] = at, covered
+                    row[VALUE], row[LOW], row[HIGH] = bars[group, :3].tolist()
                     row[REVISION], row[SPENT] = tick - at, bars[group, 3]
                     rows.append(row)
             given.add(rows, None)

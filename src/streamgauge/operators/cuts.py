@@ -59,6 +59,8 @@ class Cuts:
         The constants, ascending, each once.
     ordered
         Whether any factor asks for more than equality.
+    points
+        Codes of the constants that some factor asks to be equal to.
     places
         Number of each constant in `values`.
     whole, real
@@ -79,6 +81,7 @@ class Cuts:
     kind: str
     values: tuple[Constant, ...]
     ordered: bool
+    points: tuple[int, ...]
     places: dict[Constant, int]
     whole: Grid | None
     real: Grid | None
@@ -93,13 +96,15 @@ class Cuts:
         values = tuple(sorted(distinct))
         ordered = any(factor.op in _ORDERED for factor in factors)
         places = {value: place for place, value in enumerate(values)}
+        equal = {v for factor in factors if factor.op in _EQUAL for v in factor.values}
+        points = tuple(sorted(2 * places[value] + 2 for value in equal))
         whole = real = None
         if kind in ("number", "bool", "time"):
             whole = _whole(values)
         if kind == "number":
             real = _grid(np.array(values, np.float64), np.ones(len(values), np.bool_))
         words = pa.array(values, pa.string()) if kind == "text" else None
-        return cls(column, kind, values, ordered, places, whole, real, words)
+        return cls(column, kind, values, ordered, points, places, whole, real, words)
 
     @property
     def top(self) -> int:
@@ -211,6 +216,7 @@ def _kept(runs: Iterable[tuple[int, int]]) -> Runs:
     return tuple((low, high) for low, high in runs if low <= high)
 
 
+_EQUAL = ("=", "in", "in or null")
 _ORDERED = ("<", "<=", ">", ">=", "between")
 _FITTING: dict[str, tuple[Any, ...]] = {
     "number": (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal),

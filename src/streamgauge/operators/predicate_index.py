@@ -97,8 +97,8 @@ class PredicateIndex:
         schema
             Types of the columns. Without it whole numbers from 2**53 on are not indexed.
         sample
-            Rows from which to learn how many pass a factor. Without it all codes are taken to be
-            equally frequent.
+            Rows from which to learn how many pass a factor. Without it the constants tell: values
+            lie evenly between them, or on those that factors ask to be equal to.
         """
         asked = _split(conditions, schema)
         cuts = _cuts(asked)
@@ -231,9 +231,11 @@ def _masses(cuts: tuple[Cuts, ...], sample: pa.Table | None) -> list[Floats]:
     """For each column, which share of the rows has a code below this one."""
     masses = []
     for cut in cuts:
-        mass = np.zeros(cut.top + 1)
-        mass[slice(1, None) if cut.ordered or not cut.values else slice(2, None, 2)] = 1.0
-        mass *= (1.0 - _NULLS) / mass.sum()
+        # Who asks for equality has seen such values: they get all, or half if there is an order.
+        mass, points = np.zeros(cut.top + 1), np.array(cut.points, np.int64)
+        even = 0.5 if cut.ordered and len(points) else float(not len(points))
+        mass[1:] = (1.0 - _NULLS) * even / cut.top
+        mass[points] += (1.0 - _NULLS) * (1.0 - even) / max(1, len(points))
         mass[NULL] = _NULLS
         if sample is not None and sample.num_rows:
             seen = np.bincount(cut.codes(sample[cut.column]), minlength=len(mass))

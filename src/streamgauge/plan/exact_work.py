@@ -14,13 +14,13 @@ class ExactWork:
     name = "exact panes"
 
     def offer(self, query: Query, statistics: Statistics) -> Bid:
-        """Exact answers to an exact contract."""
+        """Exact answers, which hold any contract on the value."""
         if query.select.summary:
             return Refusal(self.name)
-        if query.contract.tolerance != "exact":
+        if query.contract.tolerance == "rank":
             return Refusal(
                 self.name,
-                "only exact contracts can be held by this plan",
+                f"{query.select} has no rank to be wrong in",
                 f"query {query.name!r} asks for {query.contract}",
             )
         return Offer(self.name, EXACT, 8 * FIELDS, 1.0, "nothing")

@@ -48,6 +48,11 @@ def _budget(standing: Standing) -> str:
     contract = standing.query.contract
     if contract.tolerance == "exact":
         return "kept back 0 of the error: nothing here is approximate"
+    if not standing.model:
+        spared = min(standing.query.answer.by, contract.within)
+        kept = contract.within - spared
+        why = "answers that moved less are not given again" if spared else "values are exact"
+        return f"kept back {kept:g} of {contract.within:g}: {why}"
     guarantee = named_model(standing.model).guarantee
     chance = max(0.0, round(1.0 - contract.confidence - guarantee.delta, 9))
     kept = max(0.0, contract.within - guarantee.epsilon)

@@ -73,6 +73,12 @@ def lower(
 
 def _view(name: str, node: Node, said: Owed, registry: Registry, text: str) -> View:
     _refuse_tolerance(node, said)
+    if said.memory is not None:
+        raise ContractUnsatisfiable(
+            "no budget bounds the rows of a view",
+            f"BUDGET MEMORY {said.memory:,}",
+            "leave it out: windows bound what is kept, EXPLAIN says how",
+        )
     plain = with_bars(_exact(node), registry.functions)
     _refuse_windows(plain)
     mode = said.mode or ("append" if isinstance(plain, Streamed) else "changes")

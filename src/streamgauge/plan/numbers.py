@@ -12,7 +12,7 @@ from streamgauge.plan.budget import shares
 from streamgauge.plan.conditions import Derived, predicate_of
 from streamgauge.plan.correlated import correlated_of
 from streamgauge.plan.nodes import Filter, Grouped, Node, Project, Scan, Windowed
-from streamgauge.plan.query import Query
+from streamgauge.plan.query import Query, on_change
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.restream import OF_TIME
 from streamgauge.plan.substitute import through, through_named
@@ -159,13 +159,24 @@ def _query(
         answer=owed.answer,
         contract=owed.contract_or(DEFAULTS.get(str(expr.value), Contract())),
         history=owed.history,
+        memory=owed.memory,
     )
+    if not select.summary and query.contract.tolerance == "absolute":
+        query = _spared(query)
     latest = _latest(query, shape, stream, where, derived)
     if latest is not None:
         return latest
     predicate = predicate_of(where, derived)
     group_by = tuple(derived.column(key) for key in shape.by)
     return replace(query, where=predicate, group_by=group_by, **derived.given())
+
+
+def _spared(query: Query) -> Query:
+    """Where a value may be off by some width, answers that moved by less are not given again."""
+    answer = query.answer
+    if answer.kind != "change" or answer.by:
+        return query
+    return replace(query, answer=on_change(query.contract.within))
 
 
 def _latest(

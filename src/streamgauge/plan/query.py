@@ -92,6 +92,8 @@ class Query:
         Streams of a question across several; made by the planner.
     derived
         Columns computed from each row, each named by the text of its expression.
+    memory
+        Bytes that the synopsis of each group and pane may take; None: what the contract needs.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class Query:
     history: bool = True
     parts: tuple[Part, ...] = ()
     derived: tuple[tuple[str, Expr], ...] = ()
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("series", "group_by", "weights"):
@@ -301,6 +304,8 @@ class Query:
             out["history"] = False
         if self.parts:
             out["parts"] = [part.as_dict() for part in self.parts]
+        if self.memory is not None:
+            out["memory"] = self.memory
         if self.derived:
             out["derived"] = [[name, expr.as_json()] for name, expr in self.derived]
         return out
@@ -325,6 +330,7 @@ class Query:
             history=data.get("history", True),
             parts=tuple(Part.from_dict(part) for part in data.get("parts", ())),
             derived=tuple((name, Expr.from_json(expr)) for name, expr in data.get("derived", ())),
+            memory=data.get("memory"),
         )
 
     def __str__(self) -> str:

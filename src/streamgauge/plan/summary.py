@@ -27,9 +27,10 @@ def choice_for(query: Query, statistics: Statistics | None = None) -> Choice:
     known = statistics or Statistics()
     if query.select.correlated:
         # Ranks are summarised one group at a time; a bank of its own would gain nothing.
-        return choose(Need(Rank(0.0), query.contract, rows=known.rows), seed=SEED)
+        need = Need(Rank(0.0), query.contract, rows=known.rows, memory=query.memory)
+        return choose(need, seed=SEED)
     question = query.select.question()
-    need = Need(question, query.contract, groups=known.groups, rows=known.rows)
+    need = Need(question, query.contract, groups=known.groups, rows=known.rows, memory=query.memory)
     return choose(need, seed=SEED)
 
 
@@ -56,6 +57,12 @@ class KeptValues:
         summary = query.select.summary and not query.parts
         if not summary or query.contract.tolerance != "exact":
             return Refusal(self.name)
+        if query.memory is not None:
+            return Refusal(
+                self.name,
+                "exact answers keep every value, which no budget bounds",
+                f"query {query.name!r} may take {query.memory:,} bytes a group and pane",
+            )
         model = KeptPairs(seed=SEED) if query.select.correlated else Exact(seed=SEED)
         rows = statistics.rows or 10_000
         return Offer(

@@ -41,6 +41,7 @@ class Owed:
     fresh: int | None = None
     history: bool = True
     mode: str = ""
+    memory: int | None = None
 
     def contract_or(self, default: Contract) -> Contract:
         """The contract that was asked for, or a default for an aggregate that says nothing."""
@@ -49,16 +50,14 @@ class Owed:
 
 def owed(terms: Terms) -> Owed:
     """Read the terms; what belongs to other ways of answering is refused, with what can be had."""
-    _refuse_guaranteed(terms)
-    _refuse_throughout(terms)
     _refuse_preference(terms)
-    _refuse_budget(terms)
     return Owed(
         _cadence(terms),
         _contract(terms),
         terms.fresh,
         terms.history is not False,
         terms.mode,
+        _memory(terms),
     )
 
 
@@ -75,30 +74,14 @@ def _contract(terms: Terms) -> Contract | None:
     if terms.within == 0.0:
         return Contract.exact()
     sure = CONFIDENCE if terms.confidence is None else terms.confidence
+    if terms.guaranteed or terms.throughout:
+        # What cannot fail holds for every answer, and for all of them at once.
+        sure = 1.0
     if terms.unit == "rank":
         return Contract.rank(terms.within, confidence=sure)
     if terms.unit == "percent":
         return Contract.relative(terms.within / 100.0, confidence=sure)
     return Contract.absolute(terms.within, confidence=sure)
-
-
-def _refuse_guaranteed(terms: Terms) -> None:
-    if terms.guaranteed:
-        raise ContractUnsatisfiable(
-            "no technique here guarantees a width",
-            f"GUARANTEED WITHIN {terms.within:g}",
-            "leave GUARANTEED out: WITHIN with CONFIDENCE, or EXACT, can be held",
-        )
-
-
-def _refuse_throughout(terms: Terms) -> None:
-    if terms.throughout:
-        sure = CONFIDENCE if terms.confidence is None else terms.confidence
-        raise ContractUnsatisfiable(
-            "a confidence is held for each answer by itself, not for all at once",
-            f"CONFIDENCE {100 * sure:g}% THROUGHOUT",
-            f"leave THROUGHOUT out: CONFIDENCE {100 * sure:g}% can be held for each answer",
-        )
 
 
 def _refuse_preference(terms: Terms) -> None:
@@ -110,11 +93,13 @@ def _refuse_preference(terms: Terms) -> None:
         )
 
 
-def _refuse_budget(terms: Terms) -> None:
-    if terms.budget:
-        what, amount = terms.budget[0]
-        raise ContractUnsatisfiable(
-            "a budget cannot be held to here",
-            f"BUDGET {what.upper()} {amount:g}",
-            "leave it out: WITHIN bounds the memory of summaries, a window that of rows",
-        )
+def _memory(terms: Terms) -> int | None:
+    """Bytes that each group and pane may take."""
+    for what, amount in terms.budget:
+        if what != "memory":
+            raise ContractUnsatisfiable(
+                f"a budget of {what} cannot be held to here",
+                f"BUDGET {what.upper()} {amount:g}",
+                "BUDGET MEMORY bounds the bytes of a summary; a window bounds those of rows",
+            )
+    return int(terms.budget[0][1]) if terms.budget else None
