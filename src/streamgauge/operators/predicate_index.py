@@ -23,8 +23,12 @@ from streamgauge.operators.expression import Expr
 from streamgauge.operators.factors import Factor, factor_of, fitted, truth_of
 from streamgauge.operators.functions import Functions
 from streamgauge.operators.predicate_lists import (
+    MORE,
+    SECOND,
+    SURE,
     Bits,
     Ints,
+    Listed,
     Lists,
     Small,
     Terms,
@@ -33,6 +37,7 @@ from streamgauge.operators.predicate_lists import (
     bits_of,
     lists_of,
     matches,
+    repeated,
     set_bits,
 )
 from streamgauge.streams.schema import Schema
@@ -126,28 +131,34 @@ class PredicateIndex:
         return tuple(dict.fromkeys(factors + others))
 
     def match(self, rows: pa.Table, functions: Functions) -> tuple[Ints, Small]:
-        """Numbers of rows and of queries that match, sorted by row and then by query."""
+        """Numbers of rows and of queries that match, by row; within a row in an order of its own.
+
+        The order depends on the queries and the row alone.
+        """
         codes = self._codes(rows)
         counts = np.zeros(len(codes), np.int64)
-        queries = np.empty(_ROOM + self.size, np.int32)
+        queries = np.empty(_ROOM + self.size + 1, np.int32)
         row = n = 0
         while row < len(codes):
             row, n = matches(codes, row, self.bits, self.lists, self.terms, queries, n, counts)
             if row < len(codes):
-                likely = int(1.05 * n * len(codes) / max(1, row)) + self.size
+                likely = int(1.05 * n * len(codes) / max(1, row)) + self.size + 1
                 larger = np.empty(max(likely, len(queries) + self.size), np.int32)
                 larger[:n] = queries[:n]
                 queries = larger
-        numbers = np.repeat(np.arange(len(codes), dtype=np.int64), counts)
+        numbers = np.empty(n, np.int64)
+        repeated(counts, numbers)
         return self._with_rest(rows, functions, numbers, queries[:n])
 
     def bitmap(self, rows: pa.Table, functions: Functions) -> Words:
         """The same as bits: a row of words for each row, bit q % 64 of word q // 64 for query q."""
-        out = np.zeros((rows.num_rows, -(-self.size // 64)), np.uint64)
-        if len(self.bits.name) < self.size or self.rest:
-            set_bits(*self.match(rows, functions), out)
-        else:
-            bit_matrix(self._codes(rows), self.bits, out)
+        shape = rows.num_rows, -(-self.size // 64)
+        if len(self.bits.name) == self.size and not self.rest:
+            whole = np.empty(shape, np.uint64)
+            bit_matrix(self._codes(rows), self.bits, whole)
+            return whole
+        out = np.zeros(shape, np.uint64)
+        set_bits(*self.match(rows, functions), out)
         return out
 
     def _codes(self, rows: pa.Table) -> Codes:
@@ -298,17 +309,32 @@ def _placed(
 
 def _listed(terms: Terms, listed: Mask, asking: Mask, tops: Ints) -> Lists:
     """Lists by the most selective term of each query; one that asks nothing is in every row's."""
-    free = np.flatnonzero(listed & ~asking).astype(np.int32)
+    free = np.flatnonzero(listed & ~asking)
     having = np.flatnonzero(listed & asking)
     first = terms.start[having]
     n_runs = terms.run[first + 1] - terms.run[first]
     ends = np.cumsum(n_runs)
     run = np.arange(n_runs.sum()) + np.repeat(terms.run[first] - ends + n_runs, n_runs)
-    nothing = np.zeros(len(free), np.int32)
-    return lists_of(
-        np.concatenate([nothing - 1, np.repeat(terms.column[first], n_runs)]).astype(np.int32),
-        np.concatenate([nothing, terms.low[run]]),
-        np.concatenate([nothing, terms.high[run]]),
-        np.concatenate([free, np.repeat(having, n_runs)]).astype(np.int32),
-        tops,
+    columns = (
+        np.repeat(terms.column[first], n_runs),
+        terms.low[run],
+        terms.high[run],
+        *(np.repeat(one, n_runs) for one in (having, *_left(terms, having))),
     )
+    nothing = (-1, 0, 0, free, SURE, 0, 0, 0)
+    both = zip(nothing, columns, strict=True)
+    joined = [np.append(np.broadcast_to(a, free.shape), b).astype(np.int32) for a, b in both]
+    return lists_of(Listed(*joined), tops)
+
+
+def _left(terms: Terms, having: Ints) -> tuple[Small, Small, Small, Small]:
+    """What is left to ask of each query after its first term, and the ends of its second one."""
+    n_terms = terms.start[having + 1] - terms.start[having]
+    two = n_terms > 1
+    second = terms.start[having[two]] + 1
+    begin, end = terms.run[second], terms.run[second + 1] - 1
+    left = np.full(len(having), SURE, np.int32)
+    left[two] = np.where((begin == end) & (n_terms[two] == 2), SECOND, MORE)
+    column, low, high = (np.zeros(len(having), np.int32) for _ in range(3))
+    column[two], low[two], high[two] = terms.column[second], terms.low[begin], terms.high[end]
+    return left, column, low, high

@@ -1,9 +1,9 @@
 """Which queries match a row: two structures over codes, and the compiled walks through them.
 
-`Lists` name, for the code of a row in one column, the queries that may match; their other terms are
-then looked at one by one. `Bits` hold, for each code of each column, one bit for every query; the
-words of a row's codes are joined by AND. Lists are right for queries that few rows pass, bits for
-queries that many pass.
+`Lists` name, for the code of a row in one column, the queries that may match, each with what it
+asks of a second column right beside it. `Bits` hold, for each code of each column, one bit for
+every query; the words of a row's codes are joined by AND. Lists are right for queries that few rows
+pass, bits for queries that many pass.
 """
 
 from __future__ import annotations
@@ -23,6 +23,11 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 
 # Queries with a run of codes are listed under blocks of 1, 8, 64 ... codes that make up the run.
 _SHIFT = 3
+# Where that makes no more than so many places of a query, the first blocks are larger.
+_PLACES = 64
+
+# What is left to ask of a query that is listed: nothing, one run of a second column, more.
+SURE, SECOND, MORE = 0, 1, 2
 
 
 class Terms(NamedTuple):
@@ -35,14 +40,35 @@ class Terms(NamedTuple):
     high: Small
 
 
+class Listed(NamedTuple):
+    """Runs of codes under which queries are to be listed, and what is left to ask of them."""
+
+    column: Small
+    low: Small
+    high: Small
+    query: Small
+    left: Small
+    second: Small
+    second_low: Small
+    second_high: Small
+
+
 class Lists(NamedTuple):
-    """Queries by blocks of codes; entry k is about one column (-1: every row) and block size."""
+    """Queries by blocks of codes; list k is about one column (-1: every row) and block size.
+
+    `second` and the run beside it belong to the query at the same place. Places of one list are
+    all alike in what is left to ask.
+    """
 
     column: Small
     shift: Small
+    left: Small
     first: Ints
     start: Ints
     query: Small
+    second: Small
+    low: Small
+    high: Small
 
 
 class Bits(NamedTuple):
@@ -63,50 +89,70 @@ class Bits(NamedTuple):
     words: Words
 
 
-def lists_of(column: Small, low: Small, high: Small, query: Small, tops: Ints) -> Lists:
+def lists_of(listed: Listed, tops: Ints) -> Lists:
     """Lists of queries by runs of codes in columns; column -1 has one run, (0, 0)."""
-    parts: list[tuple[int, int, Ints, Small]] = []
-    for one in np.unique(column).tolist():
-        mine = column == one
-        parts += _blocks(one, low[mine].astype(np.int64), high[mine].astype(np.int64), query[mine])
-    firsts, starts, queries, at, held = [], [], [], 0, 0
-    for one, shift, blocks, names in parts:
-        n = (int(tops[one]) >> shift) + 1 if one >= 0 else 1
-        order = np.lexsort((names, blocks))
-        start = np.searchsorted(blocks[order], np.arange(n + 1)) + held
-        firsts.append(at)
-        starts.append(start)
-        queries.append(names[order])
-        at, held = at + n + 1, held + len(names)
+    heads: list[tuple[int, int, int]] = []
+    firsts, starts, places, at, held = [], [], [], 0, 0
+    for column, left in sorted(set(zip(listed.column.tolist(), listed.left.tolist(), strict=True))):
+        mine = np.flatnonzero((listed.column == column) & (listed.left == left))
+        for shift, blocks, which in _blocks(listed.low[mine], listed.high[mine]):
+            n = (int(tops[column]) >> shift) + 1 if column >= 0 else 1
+            order = np.lexsort((listed.query[mine[which]], blocks))
+            start = np.searchsorted(blocks[order], np.arange(n + 1)) + held
+            heads.append((column, shift, left))
+            firsts.append(at)
+            starts.append(start)
+            places.append(mine[which[order]])
+            at, held = at + n + 1, held + len(which)
+    columns, shifts, lefts = np.array(heads, np.int32).reshape(-1, 3).T.copy()
+    place = np.concatenate([*places, np.empty(0, np.int64)])
     return Lists(
-        np.array([part[0] for part in parts], np.int32),
-        np.array([part[1] for part in parts], np.int32),
+        columns,
+        shifts,
+        lefts,
         np.array(firsts, np.int64),
         np.concatenate([*starts, np.empty(0, np.int64)]).astype(np.int64),
-        np.concatenate([*queries, np.empty(0, np.int32)]).astype(np.int32),
+        listed.query[place],
+        listed.second[place],
+        listed.second_low[place],
+        listed.second_high[place],
     )
 
 
-def _blocks(column: int, low: Ints, high: Ints, query: Small) -> list[tuple[int, int, Ints, Small]]:
-    """Cut runs into blocks, the smallest first: column, shift, number of each block, query."""
-    parts, shift, size = [], 0, 1 << _SHIFT
-    while len(low):
-        numbers, names = [], []
-        for _ in range(size - 1):
-            odd = (low <= high) & (low % size != 0)
-            numbers.append(low[odd])
-            names.append(query[odd])
-            low = low + odd
-            odd = (low <= high) & ((high + 1) % size != 0)
-            numbers.append(high[odd])
-            names.append(query[odd])
-            high = high - odd
-        if sum(map(len, numbers)):
-            parts.append((column, shift, np.concatenate(numbers), np.concatenate(names)))
-        left = low <= high
-        low, high, query = low[left] // size, high[left] // size, query[left]
-        shift += _SHIFT
+def _blocks(low: Small, high: Small) -> list[tuple[int, Ints, Ints]]:
+    """Cut runs into blocks, the smallest first: shift, number of each block, of which run."""
+    parts, shift = [], 0
+    first, last, run = low.astype(np.int64), high.astype(np.int64), np.arange(len(low))
+    step = _first_step(first, last)
+    while len(first):
+        size = 1 << step
+        # Whole blocks of the next size are cut out of the middle of a run.
+        inner, outer = -(-first // size) * size, (last + 1) // size * size
+        whole = inner < outer
+        cut, behind = np.where(whole, inner, last + 1), np.where(whole, outer, last + 1)
+        before, which = _counted(first, cut, run)
+        after, whose = _counted(behind, last + 1, run)
+        if len(before) + len(after):
+            parts.append((shift, np.concatenate([before, after]), np.concatenate([which, whose])))
+        first, last, run = inner[whole] // size, outer[whole] // size - 1, run[whole]
+        shift, step = shift + step, _SHIFT
     return parts
+
+
+def _counted(first: Ints, end: Ints, run: Ints) -> tuple[Ints, Ints]:
+    """All numbers from first to before end, for each run, and the run of each number."""
+    lengths = end - first
+    begun = np.cumsum(lengths) - lengths
+    return np.arange(lengths.sum()) + np.repeat(first - begun, lengths), np.repeat(run, lengths)
+
+
+def _first_step(first: Ints, last: Ints) -> int:
+    """How many codes, as a power of two, the runs are listed one by one."""
+    lengths = last - first + 1
+    for step in (4 * _SHIFT, 3 * _SHIFT, 2 * _SHIFT):
+        if np.minimum(lengths, 1 << step).sum() <= _PLACES * len(first):
+            return step
+    return _SHIFT
 
 
 def bits_of(terms: Terms, shown: Small, alive: npt.NDArray[np.bool_], tops: Ints) -> Bits:
@@ -235,17 +281,29 @@ def bit_matrix(codes: Codes, bits: Bits, out: Words) -> None:
 
 @compiled
 def _row_list(codes: Codes, lists: Lists, terms: Terms, out: Small, at: int) -> int:
-    """Write the listed queries that match one row, in order; how far `out` is filled."""
-    begun = at
-    for entry in range(len(lists.column)):
-        place = lists.first[entry]
-        if lists.column[entry] >= 0:
-            place += codes[lists.column[entry]] >> lists.shift[entry]
-        for k in range(lists.start[place], lists.start[place + 1]):
-            if _passes(lists.query[k], codes, terms):
-                out[at] = lists.query[k]
-                at += 1
-    _sort(out, begun, at)
+    """Write the listed queries that match one row; how far `out` is filled.
+
+    Every second query that is met fails, so there is no branch on whether it does: it is written
+    in any case, and the next one over it.
+    """
+    for k in range(len(lists.column)):
+        place = lists.first[k]
+        if lists.column[k] >= 0:
+            place += codes[lists.column[k]] >> lists.shift[k]
+        first, end = lists.start[place], lists.start[place + 1]
+        if lists.left[k] == SURE:
+            for one in range(first, end):
+                out[at + one - first] = lists.query[one]
+            at += end - first
+            continue
+        more = lists.left[k] == MORE
+        for one in range(first, end):
+            code = codes[lists.second[one]]
+            out[at] = lists.query[one]
+            inside = (lists.low[one] <= code) & (code <= lists.high[one])
+            if more and inside:
+                inside = _passes(lists.query[one], codes, terms)
+            at += inside
     return at
 
 
@@ -266,16 +324,13 @@ def matches(
     """
     n_words, most = len(bits.base), len(terms.start) - 1
     work, found = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64)
-    busy, listed = np.empty(n_words + 1, np.int64), np.empty(most, np.int32)
-    while row < len(codes) and at + most <= len(out):
+    busy = np.empty(n_words + 1, np.int64)
+    while row < len(codes) and at + most < len(out):
         begun = at
-        if n_words == 0:
-            at = _row_list(codes[row], lists, terms, out, at)
-        else:
-            n = _row_list(codes[row], lists, terms, listed, 0)
+        at = _row_list(codes[row], lists, terms, out, at)
+        if n_words:
             _row_bits(codes[row], bits, work, found)
             at = _write(found, busy, bits.name, out, at)
-            at = _insert(listed[:n], out, begun, at)
         counts[row] = at - begun
         row += 1
     return row, at
@@ -283,7 +338,7 @@ def matches(
 
 @compiled
 def _write(found: Words, busy: Ints, name: Small, out: Small, at: int) -> int:
-    """Write the queries whose bit is set, in order.
+    """Write the queries whose bit is set.
 
     Which words have bits, and how many, nobody can foresee, so there is no branch on either.
     """
@@ -304,30 +359,13 @@ def _write(found: Words, busy: Ints, name: Small, out: Small, at: int) -> int:
 
 
 @compiled
-def _insert(listed: Small, out: Small, first: int, last: int) -> int:
-    """Put listed queries among those written from `first` to `last`, all in order."""
-    read, write = last - 1, last + len(listed) - 1
-    for k in range(len(listed) - 1, -1, -1):
-        while read >= first and out[read] > listed[k]:
-            out[write] = out[read]
-            read -= 1
-            write -= 1
-        out[write] = listed[k]
-        write -= 1
-    return last + len(listed)
-
-
-@compiled
-def _sort(out: Small, first: int, last: int) -> None:
-    if last - first > 24:
-        out[first:last].sort()
-        return
-    for i in range(first + 1, last):
-        moved, j = out[i], i - 1
-        while j >= first and out[j] > moved:
-            out[j + 1] = out[j]
-            j -= 1
-        out[j + 1] = moved
+def repeated(counts: Ints, out: Ints) -> None:
+    """Each number as often as its count says."""
+    at = 0
+    for number in range(len(counts)):
+        for k in range(at, at + counts[number]):
+            out[k] = number
+        at += counts[number]
 
 
 @compiled

@@ -313,6 +313,11 @@ class Registry:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON snapshot."""
+        more = {
+            "tables": [table.as_dict() for table in self.tables.values()],
+            "functions": [function.as_dict() for function in self.functions.values()],
+            "names": self.names,
+        }
         return {
             "epoch": self.epoch,
             "changed": self.changed,
@@ -320,9 +325,7 @@ class Registry:
             "streams": [stream.as_dict() for stream in self.streams.values()],
             "windows": {name: window.as_dict() for name, window in self.windows.items()},
             "queries": [standing.as_dict() for standing in self.queries.values()],
-            "tables": [table.as_dict() for table in self.tables.values()],
-            "functions": [function.as_dict() for function in self.functions.values()],
-            "names": self.names,
+            **{name: kept for name, kept in more.items() if kept},
         }
 
     @classmethod
