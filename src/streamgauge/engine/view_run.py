@@ -232,7 +232,7 @@ class ViewRun:
         return min(firsts, default=UNSTARTED)
 
     def _given(self, step: Dataflow, standing: Standing, *, quiet: bool) -> RowsGiven | None:
-        """What a view gives for a step; a paused one is worked out and gives nothing.
+        """What a view gives for a step; one that is paused or stored is worked out, no more.
 
         While all is `quiet`, before the first row, nothing is given, not even what would be there.
         """
@@ -244,28 +244,40 @@ class ViewRun:
             changes = Delta(changes.rows, np.maximum(changes.at, self.state.first), changes.count)
             changes = changes.take(np.full(len(changes), self.state.first != UNSTARTED))
         delta = changes if begins or quiet else changes.take(changes.at > step.prev)
+        if view.mode == "store":
+            return None
+        if standing.status != "running":
+            self._wait(view, who, delta, step.now)
+            return None
         if view.stream_kind == "rstream":
             delta = self._whole_relations(step, view, changes)
-        elif view.answer.kind == "every":
-            delta = self._due(view, who, delta, step.now)
+        elif view.answer.kind == "every" or who in self.state.pending:
+            delta = self._due(view, who, delta, step)
         delta = consolidated(delta)
         if view.stream_kind in ("istream", "dstream"):
             sign = 1 if view.stream_kind == "istream" else -1
             delta = delta.take(delta.count * sign > 0)
             delta = Delta(delta.rows, delta.at, abs(delta.count))
-        if standing.status != "running":
-            return None
         missing = missing_at(step, view.plan, since, delta.at)
         whole = whole_at(view.plan, self.state.whole, delta.at)
         return RowsGiven(standing, delta, missing, (missing == 0) & whole)
 
-    def _due(self, view: View, who: Who, delta: Delta, now: int) -> Delta:
+    def _wait(self, view: View, who: Who, delta: Delta, now: int) -> None:
+        """Note what a paused relation does not give: it owes the net of it when it goes on."""
+        if view.stream_kind:
+            return
+        waiting = [self.state.pending[who]] if who in self.state.pending else []
+        whole = joined([*waiting, delta], delta.rows.schema)
+        at = np.full(len(whole), now, np.int64)
+        self.state.pending[who] = consolidated(Delta(whole.rows, at, whole.count))
+
+    def _due(self, view: View, who: Who, delta: Delta, step: Dataflow) -> Delta:
         """Changes at the next whole period; those not yet due wait."""
-        period = view.answer.period
+        period = max(1, view.answer.period)
         waiting = [self.state.pending.pop(who)] if who in self.state.pending else []
         whole = joined([*waiting, delta], delta.rows.schema)
-        at = -(-whole.at // period) * period
-        late = at > now
+        at = -(-np.maximum(whole.at, step.prev) // period) * period
+        late = at > step.now
         if late.any():
             self.state.pending[who] = consolidated(Delta(whole.rows, at, whole.count).take(late))
         return Delta(whole.rows, at, whole.count).take(~late)
@@ -301,6 +313,8 @@ class ViewRun:
             plan = standing.view.plan
             for node in retained(plan, streams, before=True):
                 _mark(step, node, since, needed[scan_of(node).stream])
+            for node in windows_of(plan):
+                _mark_grid(step, node, needed[scan_of(node).stream])
         for name, mask in needed.items():
             state.stores[name] = state.stores[name].take(mask)
         for name, versions in state.tables.items():
@@ -313,6 +327,10 @@ def _mark(step: Dataflow, node: Windowed, since: int, needed: npt.NDArray[np.boo
     for used in (True, False):
         part, enter, leave = step.lifetimes(node, since, used=used)
         needed[part.row[(leave > step.now) & (leave > enter)]] = True
+
+
+def _mark_grid(step: Dataflow, node: Windowed, needed: npt.NDArray[np.bool_]) -> None:
+    """Mark the rows that points of a grid are still made from."""
     for below in node.walk():
         if isinstance(below, Resampled):
             part = step.stream_rows(below.input)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.operators.aggregate import Aggregate, count_when, sum_when
-from streamgauge.operators.expression import FLIPPED, Expr
+from streamgauge.operators.expression import FLIPPED, Expr, literal
 from streamgauge.plan.conditions import Derived
 
 _SIGNS = ("<", "<=", ">", ">=")
@@ -22,7 +22,9 @@ def correlated_of(expr: Expr, derived: Derived) -> Aggregate:
     >>> print(correlated_of(Expr("when", (count, high)), Derived(Schema.of(x="float"), {})))
     count(*) when x > 1.5 * avg(x)
     """
-    asked, cond = expr.args
+    (asked, cond), only = expr.args, None
+    if asked.op == "filter":
+        asked, only = asked.args
     if cond.op not in _SIGNS:
         raise _unfit(expr)
     sign, (one, other) = cond.op, cond.args
@@ -33,12 +35,18 @@ def correlated_of(expr: Expr, derived: Derived) -> Aggregate:
         raise _unfit(expr)
     factor, inner, offset = line
     x = derived.column(one)
-    if asked.value == "count" and not asked.args:
+    counts = asked.value == "count" and not asked.args
+    if counts and only is None:
         return count_when(x, sign, inner.value, factor=factor, offset=offset)
-    if asked.value == "sum" and len(asked.args) == 1:
-        y = derived.column(asked.args[0])
+    if counts or (asked.value == "sum" and len(asked.args) == 1):
+        y = derived.column(_filtered(literal(1) if counts else asked.args[0], only))
         return sum_when(y, x, sign, inner.value, factor=factor, offset=offset)
     raise _unfit(expr)
+
+
+def _filtered(value: Expr, only: Expr | None) -> Expr:
+    """A value where a condition holds, nothing elsewhere: a sum of it is one with FILTER."""
+    return value if only is None else Expr("case", (only, value, literal(None)))
 
 
 def _line(expr: Expr) -> tuple[float, Expr, float] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamgauge.kernel.time import duration_text
 from streamgauge.plan.explain_across import across_budget, across_lines
+from streamgauge.plan.freshness import told
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import PortfolioKey, TableKey, piece_of, share
 from streamgauge.plan.summary import named_model
@@ -29,7 +30,9 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
         (f"Scan {stream.name} ({', '.join(_columns(stream, key))})", _scan_note(stream)),
     ]
     tree = [(depth, text, note) for depth, (text, note) in enumerate(lines)]
-    return f"{_title(standing, epoch)}\n{_body(tree)}\n{_budget(standing)}"
+    fresh = told(query, [stream], registry.windows)
+    budget = f"{_budget(standing)}\n{fresh}" if fresh else _budget(standing)
+    return f"{_title(standing, epoch)}\n{_body(tree)}\n{budget}"
 
 
 def _title(standing: Standing, epoch: int) -> str:

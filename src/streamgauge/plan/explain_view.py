@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamgauge.kernel.time import duration_text
+from streamgauge.plan.freshness import told
 from streamgauge.plan.memory import memory_of, own_memory
 from streamgauge.plan.nodes import Node, Scan, Stored, Windowed
 from streamgauge.plan.registry import Registry
@@ -21,6 +22,7 @@ def explain_view(view: View, registry: Registry, *, shards: int, epoch: int) -> 
     width = max(len(text) + 2 * depth for depth, text, _ in rows) + 4
     body = "\n".join(f"{'  ' * depth}{text}".ljust(width) + note for depth, text, note in rows)
     kind, reason = memory_of(view.plan)
+    fresh = told(view, [registry.stream(name) for name in view.streams], registry.windows)
     return "\n".join(
         (
             _title(view, registry, epoch),
@@ -29,6 +31,7 @@ def explain_view(view: View, registry: Registry, *, shards: int, epoch: int) -> 
             *_stores(view),
             _place(view, shards),
             "kept back 0 of the error: rows are exact",
+            *([fresh] if fresh else []),
         )
     )
 

@@ -159,9 +159,12 @@ def aggregates_bound(expr: Expr, source: Bound) -> Expr:
 
 
 def _refuse_nested(raw: Expr, functions: Functions) -> None:
-    inside = raw.args if raw.op not in ("filter", "when") else raw.args[0].args
+    if raw.op == "when":
+        # Its condition is about another aggregate; what is in front of it is not.
+        return _refuse_nested(raw.args[0], functions)
+    inside = raw.args
     if raw.op == "filter":
-        inside = (*inside, raw.args[1])
+        inside = (*raw.args[0].args, raw.args[1])
     for arg in inside:
         if has_aggregate(arg, functions):
             raise BindError(

@@ -12,6 +12,7 @@ from typing import Any
 
 from streamgauge.kernel.errors import BindError, QueryNotFound, StreamgaugeError
 from streamgauge.operators.functions import Function, Functions
+from streamgauge.plan.freshness import check_freshness
 from streamgauge.plan.query import Query
 from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.view import View
@@ -282,9 +283,10 @@ class Registry:
             for name in query.streams:
                 self._refuse_changes(query, self.stream(name))
             query.bind(self.stream(query.stream), self.windows, self.functions)
+        streams = [self.stream(name) for name in query.streams]
+        check_freshness(query, streams, self.windows)
+        if isinstance(query, Query):
             return chosen_model(query)
-        for name in query.streams:
-            self.stream(name)
         for name in query.tables:
             if name not in self.tables:
                 raise _missing("table", name, self.tables)

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from streamgauge.operators.expression import Expr, column
 from streamgauge.plan.monotone import endless_base
-from streamgauge.plan.nodes import Filter, Node, Project, Windowed
+from streamgauge.plan.nodes import Filter, Node, Project, Scan, Streamed, Windowed
 from streamgauge.plan.substitute import filtered, through, through_named
-from streamgauge.windows.window import Window
+from streamgauge.streams.stream import Stream
+from streamgauge.windows.window import Unbounded, Window
 
 OF_TIME = ("now", "range", "landmark")
 
@@ -34,6 +35,28 @@ def rewindowed(node: Node, window: Window) -> Node | None:
         inside.append(source.value)
     below = Windowed(filtered(base, conditions), replace(window, by=tuple(inside)))
     return Project(below, items)
+
+
+def arriving(node: Streamed, stream: Stream) -> Node | None:
+    """The selection of all rows that gives what a stream of the newest tick gives, if any does.
+
+    RSTREAM gives all rows of [NOW]; ISTREAM leaves out those that are equal to one of the tick
+    before, which none is that has its time. A late row that counts is never among those of [NOW].
+    """
+    if node.kind not in ("rstream", "istream") or stream.late.policy == "revise":
+        return None
+    selected = node.input
+    while isinstance(selected, (Filter, Project)):
+        selected = selected.input
+    if not isinstance(selected, Windowed) or selected.window.kind != "now":
+        return None
+    items, _, base = _flat(node.input)
+    while isinstance(base, Filter):
+        base = base.input
+    timed = items is None or any(expr == column(stream.time) for _, expr in items)
+    if not isinstance(base, Scan) or not (node.kind == "rstream" or timed):
+        return None
+    return _swapped(node.input, Unbounded())
 
 
 def _swapped(node: Node, window: Window) -> Node:

@@ -10,7 +10,6 @@ from streamgauge.operators.expression import Expr, conjuncts
 from streamgauge.plan.nodes import (
     Filter,
     Named,
-    Node,
     Project,
     Scan,
     Streamed,
@@ -68,8 +67,3 @@ def shard_of(standing: Standing, shards: int) -> int:
     if selection_of(standing.view) is not None:
         return standing.id % shards
     return stable_hash(group_of(standing.view)) % shards
-
-
-def nodes_of(view: View) -> tuple[Node, ...]:
-    """All nodes of a view's plan, each once."""
-    return tuple(dict.fromkeys(view.plan.walk()))

@@ -26,7 +26,7 @@ from streamgauge.plan.names import Bound, Scope, Visible, unknown_name
 from streamgauge.plan.nodes import Join, Node, Resampled, Scan, Stored, Streamed, Windowed
 from streamgauge.plan.query import Query as NumberQuery
 from streamgauge.plan.registry import Registry
-from streamgauge.plan.restream import rewindowed
+from streamgauge.plan.restream import arriving, rewindowed
 from streamgauge.plan.schema_of import schema_of
 from streamgauge.plan.typing_of import condition
 from streamgauge.streams.schema import Schema
@@ -217,10 +217,10 @@ def _standing(name: str, registry: Registry) -> Bound:
 
 def _windowed(inner: Bound, window: Window | str | None, what: str, context: Context) -> Bound:
     """A relation as it is, or a stream under the window written after it."""
-    value = window_value(window, context.registry)
+    registry = context.registry
+    value, inner = window_value(window, registry), _arriving(inner, registry)
     if value is None:
         return as_relation(inner, what, context)
-    registry = context.registry
     node = inner.node.input if isinstance(inner.node, Streamed) else inner.node
     kind = inner.node.kind if isinstance(inner.node, Streamed) else "istream"
     again = rewindowed(node, value) if kind == "istream" else None
@@ -237,6 +237,20 @@ def _windowed(inner: Bound, window: Window | str | None, what: str, context: Con
         if isinstance(part, Windowed):
             check_window(part.window, stream, schema_of(part.input, registry.functions))
     return Bound(again, inner.scope, windows=True)
+
+
+def _arriving(inner: Bound, registry: Registry) -> Bound:
+    """A stream of the newest tick as the rows that come; anything else as it is."""
+    if not isinstance(inner.node, Streamed):
+        return inner
+    scans = {part.stream for part in inner.node.walk() if isinstance(part, Scan)}
+    if len(scans) != 1:
+        return inner
+    (name,) = scans
+    all_rows = arriving(inner.node, registry.stream(name))
+    if all_rows is None:
+        return inner
+    return replace(inner, node=Streamed(all_rows, "istream"), windows=False, endless=(name,))
 
 
 def as_relation(inner: Bound, what: str, context: Context) -> Bound:

@@ -1,0 +1,154 @@
+-- rows
+SELECT DISTINCT sym FROM trades [RANGE 1 MINUTE];
+-- plan:
+--   Distinct
+--     Window range 1 min
+--       Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change           owed exact, rows that come and go, from history
+--     Distinct                 spends 0, keeps each different row with its count, not shared
+--       Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- of a stream
+SELECT DISTINCT sym FROM trades;
+-- plan:
+--   Stream of what comes
+--     Distinct
+--       Window unbounded
+--         Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change             owed exact, a stream of rows, from history
+--     Stream of what comes       spends 0, keeps nothing, not shared
+--       Distinct                 spends 0, keeps each different row with its count, not shared
+--         Window unbounded       spends 0, keeps nothing, not shared
+--           Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory groups: each different row with its count
+--   store of trades: no row is kept
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- two columns
+SELECT DISTINCT sym, buy FROM trades [ROWS 10];
+-- plan:
+--   Distinct
+--     Window rows 10
+--       Scan trades (sym, buy)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                owed exact, rows that come and go, from history
+--     Distinct                      spends 0, keeps each different row with its count, not shared
+--       Window rows 10              spends 0, keeps 10 rows of trades, not shared
+--         Scan trades (sym, buy)    files, tick 1 s, late rows dropped
+--   memory groups: each different row with its count
+--   store of trades: rows 10
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a filter above goes below
+SELECT sym FROM (SELECT DISTINCT sym FROM trades [RANGE 1 MINUTE]) x WHERE sym > 'A';
+-- plan:
+--   Distinct
+--     Window range 1 min
+--       Where sym > 'A'
+--         Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change             owed exact, rows that come and go, from history
+--     Distinct                   spends 0, keeps each different row with its count, not shared
+--       Window range 1 min       spends 0, keeps rows of trades for range 1 min, not shared
+--         Where sym > 'A'        spends 0, keeps nothing, not shared
+--           Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- inside a stream
+SELECT ISTREAM(DISTINCT sym) FROM trades [RANGE 1 MINUTE];
+-- plan:
+--   Stream of what comes
+--     Distinct
+--       Window range 1 min
+--         Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change             owed exact, a stream of rows, from history
+--     Stream of what comes       spends 0, keeps nothing, not shared
+--       Distinct                 spends 0, keeps each different row with its count, not shared
+--         Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--           Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- before a stream
+SELECT DISTINCT ISTREAM(sym) FROM trades [RANGE 1 MINUTE];
+-- plan:
+--   Stream of what comes
+--     Distinct
+--       Window range 1 min
+--         Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change             owed exact, a stream of rows, from history
+--     Stream of what comes       spends 0, keeps nothing, not shared
+--       Distinct                 spends 0, keeps each different row with its count, not shared
+--         Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--           Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- with an order
+SELECT DISTINCT sym FROM trades [RANGE 1 MINUTE] ORDER BY sym LIMIT 3;
+-- plan:
+--   First 3 by sym
+--     Distinct
+--       Window range 1 min
+--         Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change             owed exact, rows that come and go, from history
+--     First 3 by sym             spends 0, keeps nothing, not shared
+--       Distinct                 spends 0, keeps each different row with its count, not shared
+--         Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--           Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- of a join
+SELECT DISTINCT t.sym FROM trades [RANGE 1 MINUTE] t JOIN quotes [RANGE 1 MINUTE] q ON t.sym = q.sym;
+-- plan:
+--   Distinct
+--     Select t.sym as sym
+--       Join t, q on t.sym = q.sym
+--         Window range 1 min
+--           Scan trades (sym)
+--         Window range 1 min
+--           Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                    owed exact, rows that come and go, from history
+--     Distinct                          spends 0, keeps each different row with its count, not shared
+--       Select t.sym as sym             spends 0, keeps nothing, not shared
+--         Join t, q on t.sym = q.sym    spends 0, keeps rows of its inputs, not shared
+--           Window range 1 min          spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--             Scan trades (sym)         files, tick 1 s, late rows dropped
+--           Window range 1 min          spends 0, keeps rows of quotes for range 1 min, not shared
+--             Scan quotes (sym)         files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for range 1 min
+--   store of quotes: range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact

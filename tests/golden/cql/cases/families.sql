@@ -1,0 +1,333 @@
+-- a filter of its own
+CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [RANGE 1 MINUTE];
+-- plan:
+--   peaks[A]: max(price) from trades [range 1 min] where sym = 'A', on change, exact
+--   peaks[B]: max(price) from trades [range 1 min] where sym = 'B', on change, exact
+-- explain:
+--   peaks[A] version 1, running, since epoch 2
+--   Answer on change                        owed exact
+--     Aggregate max(price)                  spends 0, shard 0
+--       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 3 queries
+--         Where sym = 'A'                   spends 0
+--           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+--
+--   peaks[B] version 1, running, since epoch 2
+--   Answer on change                        owed exact
+--     Aggregate max(price)                  spends 0, shard 3
+--       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 3 queries
+--         Where sym = 'B'                   spends 0
+--           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+-- did:
+--   registered peaks[A], peaks[B]
+-- records:
+--   {"do": "register", "queries": [{"name": "peaks[A]", "stream": "trades", "select": {"name": "max", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 60000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "=", "column": "sym", "values": ["A"]}}, {"name": "peaks[B]", "stream": "trades", "select": {"name": "max", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 60000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "=", "column": "sym", "values": ["B"]}}]}
+
+-- a place of its own
+CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [RANGE 1 MINUTE] WHERE sym = $sym AND buy;
+-- plan:
+--   peaks[A]: max(price) from trades [range 1 min] where (sym = 'A') and (buy = True), on change, exact
+--   peaks[B]: max(price) from trades [range 1 min] where (sym = 'B') and (buy = True), on change, exact
+-- explain:
+--   peaks[A] version 1, running, since epoch 2
+--   Answer on change                             owed exact
+--     Aggregate max(price)                       spends 0, shard 0
+--       Window range 1 min                       spends 0, panes of 1 s, from history, not shared
+--         Where (sym = 'A') and (buy = True)     spends 0
+--           Scan trades (ts, sym, buy, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+--
+--   peaks[B] version 1, running, since epoch 2
+--   Answer on change                             owed exact
+--     Aggregate max(price)                       spends 0, shard 1
+--       Window range 1 min                       spends 0, panes of 1 s, from history, not shared
+--         Where (sym = 'B') and (buy = True)     spends 0
+--           Scan trades (ts, sym, buy, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+-- did:
+--   registered peaks[A], peaks[B]
+-- records:
+--   {"do": "register", "queries": [{"name": "peaks[A]", "stream": "trades", "select": {"name": "max", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 60000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "and", "parts": [{"op": "=", "column": "sym", "values": ["A"]}, {"op": "=", "column": "buy", "values": [true]}]}}, {"name": "peaks[B]", "stream": "trades", "select": {"name": "max", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 60000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "and", "parts": [{"op": "=", "column": "sym", "values": ["B"]}, {"op": "=", "column": "buy", "values": [true]}]}}]}
+
+-- numbers
+CREATE QUERY sizes FOR EACH least IN (10, 100) AS SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE size > $least;
+-- plan:
+--   sizes[10]: count(*) from trades [range 1 min] where size > 10, on change, exact
+--   sizes[100]: count(*) from trades [range 1 min] where size > 100, on change, exact
+-- explain:
+--   sizes[10] version 1, running, since epoch 2
+--   Answer on change                  owed exact
+--     Aggregate count(*)              spends 0, shard 2
+--       Window range 1 min            spends 0, panes of 1 s, from history, not shared
+--         Where size > 10             spends 0
+--           Scan trades (ts, size)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+--
+--   sizes[100] version 1, running, since epoch 2
+--   Answer on change                  owed exact
+--     Aggregate count(*)              spends 0, shard 0
+--       Window range 1 min            spends 0, panes of 1 s, from history, not shared
+--         Where size > 100            spends 0
+--           Scan trades (ts, size)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+-- did:
+--   registered sizes[10], sizes[100]
+-- records:
+--   {"do": "register", "queries": [{"name": "sizes[10]", "stream": "trades", "select": {"name": "count"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 60000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": ">", "column": "size", "values": [10]}}, {"name": "sizes[100]", "stream": "trades", "select": {"name": "count"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 60000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": ">", "column": "size", "values": [100]}}]}
+
+-- in the select list
+CREATE QUERY off FOR EACH base IN (1.5, -2) AS SELECT sym, price - $base AS moved FROM trades [NOW];
+-- plan:
+--   Select sym, price - 1.5 as moved
+--     Window now
+--       Scan trades (sym, price)
+--   Select sym, price - -2 as moved
+--     Window now
+--       Scan trades (sym, price)
+-- explain:
+--   off[1.5] version 1, running, since epoch 2
+--   Answer on change                      owed exact, rows that come and go, from history
+--     Select sym, price - 1.5 as moved    spends 0, keeps nothing, not shared
+--       Window now                        spends 0, keeps rows of trades for now, shared by 2 queries
+--         Scan trades (sym, price)        files, tick 1 s, late rows dropped
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+--
+--   off[-2] version 1, running, since epoch 2
+--   Answer on change                     owed exact, rows that come and go, from history
+--     Select sym, price - -2 as moved    spends 0, keeps nothing, not shared
+--       Window now                       spends 0, keeps rows of trades for now, shared by 2 queries
+--         Scan trades (sym, price)       files, tick 1 s, late rows dropped
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+-- did:
+--   registered off[1.5], off[-2]
+-- records:
+--   {"do": "register", "queries": [{"name": "off[1.5]", "text": "SELECT sym, price - 1.5 AS moved FROM trades [NOW]", "answer": ["change", 0, 0.0], "contract": {"tolerance": "exact", "within": 0.0, "confidence": 1.0, "freshness": null}, "history": true, "mode": "changes"}, {"name": "off[-2]", "text": "SELECT sym, price - -2 AS moved FROM trades [NOW]", "answer": ["change", 0, 0.0], "contract": {"tolerance": "exact", "within": 0.0, "confidence": 1.0, "freshness": null}, "history": true, "mode": "changes"}]}
+
+-- latest values
+CREATE QUERY each FOR EACH sym IN ('A', 'B') AS SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WHERE sym = $sym;
+-- plan:
+--   each[A]: avg(price) of 1 series of trades, on change, exact
+--   each[B]: avg(price) of 1 series of trades, on change, exact
+-- explain:
+--   each[A] version 1, running, since epoch 2
+--   Answer on change                    owed exact
+--     Latest avg(price) of 1 series     spends 0, shard 3 of 4, shared by 2 queries
+--       Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+--
+--   each[B] version 1, running, since epoch 2
+--   Answer on change                    owed exact
+--     Latest avg(price) of 1 series     spends 0, shard 0 of 4, shared by 2 queries
+--       Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+-- did:
+--   registered each[A], each[B]
+-- records:
+--   {"do": "register", "queries": [{"name": "each[A]", "stream": "trades", "select": {"name": "avg", "x": "price"}, "answer": ["change", 0, 0.0], "series": ["A"]}, {"name": "each[B]", "stream": "trades", "select": {"name": "avg", "x": "price"}, "answer": ["change", 0, 0.0], "series": ["B"]}]}
+
+-- rows
+CREATE QUERY big_ones FOR EACH buy IN (TRUE, FALSE) AS SELECT sym, price FROM trades [NOW] WHERE size > 100;
+-- plan:
+--   Select sym, price
+--     Window now
+--       Where size > 100 AND buy = TRUE
+--         Scan trades (sym, price, size, buy)
+--   Select sym, price
+--     Window now
+--       Where size > 100 AND buy = FALSE
+--         Scan trades (sym, price, size, buy)
+-- explain:
+--   big_ones[True] version 1, running, since epoch 2
+--   Answer on change                               owed exact, rows that come and go, from history
+--     Select sym, price                            spends 0, keeps nothing, not shared
+--       Window now                                 spends 0, keeps rows of trades for now, not shared
+--         Where size > 100 AND buy = TRUE          spends 0, keeps nothing, not shared
+--           Scan trades (sym, price, size, buy)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+--
+--   big_ones[False] version 1, running, since epoch 2
+--   Answer on change                               owed exact, rows that come and go, from history
+--     Select sym, price                            spends 0, keeps nothing, not shared
+--       Window now                                 spends 0, keeps rows of trades for now, not shared
+--         Where size > 100 AND buy = FALSE         spends 0, keeps nothing, not shared
+--           Scan trades (sym, price, size, buy)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+-- did:
+--   registered big_ones[True], big_ones[False]
+-- records:
+--   {"do": "register", "queries": [{"name": "big_ones[True]", "text": "SELECT sym, price FROM trades [NOW] WHERE size > 100 AND buy = TRUE", "answer": ["change", 0, 0.0], "contract": {"tolerance": "exact", "within": 0.0, "confidence": 1.0, "freshness": null}, "history": true, "mode": "changes"}, {"name": "big_ones[False]", "text": "SELECT sym, price FROM trades [NOW] WHERE size > 100 AND buy = FALSE", "answer": ["change", 0, 0.0], "contract": {"tolerance": "exact", "within": 0.0, "confidence": 1.0, "freshness": null}, "history": true, "mode": "changes"}]}
+
+-- inside a subquery
+CREATE QUERY near FOR EACH sector IN ('metal', 'grain') AS SELECT sym FROM trades [NOW] WHERE sym IN (SELECT sym FROM symbols WHERE sector = $sector);
+-- plan:
+--   Select sym
+--     Join the rows, sub1 on sym = sub1.k1
+--       Window now
+--         Scan trades (sym)
+--       Distinct
+--         Select sym as k1
+--           Where sector = 'metal'
+--             Table symbols (sym, sector, since)
+--   Select sym
+--     Join the rows, sub1 on sym = sub1.k1
+--       Window now
+--         Scan trades (sym)
+--       Distinct
+--         Select sym as k1
+--           Where sector = 'grain'
+--             Table symbols (sym, sector, since)
+-- explain:
+--   near[metal] version 1, running, since epoch 2
+--   Answer on change                                  owed exact, rows that come and go, from history
+--     Select sym                                      spends 0, keeps nothing, not shared
+--       Join the rows, sub1 on sym = sub1.k1          spends 0, keeps rows of its inputs, not shared
+--         Window now                                  spends 0, keeps rows of trades for now, shared by 2 queries
+--           Scan trades (sym)                         files, tick 1 s, late rows dropped
+--         Distinct                                    spends 0, keeps each different row with its count, not shared
+--           Select sym as k1                          spends 0, keeps nothing, not shared
+--             Where sector = 'metal'                  spends 0, keeps nothing, not shared
+--               Table symbols (sym, sector, since)    spends 0, /symbols.csv, shared by 2 queries
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+--
+--   near[grain] version 1, running, since epoch 2
+--   Answer on change                                  owed exact, rows that come and go, from history
+--     Select sym                                      spends 0, keeps nothing, not shared
+--       Join the rows, sub1 on sym = sub1.k1          spends 0, keeps rows of its inputs, not shared
+--         Window now                                  spends 0, keeps rows of trades for now, shared by 2 queries
+--           Scan trades (sym)                         files, tick 1 s, late rows dropped
+--         Distinct                                    spends 0, keeps each different row with its count, not shared
+--           Select sym as k1                          spends 0, keeps nothing, not shared
+--             Where sector = 'grain'                  spends 0, keeps nothing, not shared
+--               Table symbols (sym, sector, since)    spends 0, /symbols.csv, shared by 2 queries
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+-- did:
+--   registered near[metal], near[grain]
+-- records:
+--   {"do": "register", "queries": [{"name": "near[metal]", "text": "SELECT sym FROM trades [NOW] WHERE sym IN (SELECT sym FROM symbols WHERE sector = 'metal')", "answer": ["change", 0, 0.0], "contract": {"tolerance": "exact", "within": 0.0, "confidence": 1.0, "freshness": null}, "history": true, "mode": "changes"}, {"name": "near[grain]", "text": "SELECT sym FROM trades [NOW] WHERE sym IN (SELECT sym FROM symbols WHERE sector = 'grain')", "answer": ["change", 0, 0.0], "contract": {"tolerance": "exact", "within": 0.0, "confidence": 1.0, "freshness": null}, "history": true, "mode": "changes"}]}
+
+-- two aggregates of each
+CREATE QUERY both FOR EACH sym IN ('A', 'B') AS SELECT MIN(price) AS low, MAX(price) AS high FROM trades [RANGE 1 MINUTE];
+-- plan:
+--   both[A].low: min(price) from trades [range 1 min] where sym = 'A', on change, exact
+--   both[A].high: max(price) from trades [range 1 min] where sym = 'A', on change, exact
+--   both[B].low: min(price) from trades [range 1 min] where sym = 'B', on change, exact
+--   both[B].high: max(price) from trades [range 1 min] where sym = 'B', on change, exact
+-- explain:
+--   both[A].low version 1, running, since epoch 2
+--   Answer on change                        owed exact
+--     Aggregate min(price)                  spends 0, shard 0
+--       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 4 queries
+--         Where sym = 'A'                   spends 0
+--           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+--
+--   both[A].high version 1, running, since epoch 2
+--   Answer on change                        owed exact
+--     Aggregate max(price)                  spends 0, shard 0
+--       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 4 queries
+--         Where sym = 'A'                   spends 0
+--           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+--
+--   both[B].low version 1, running, since epoch 2
+--   Answer on change                        owed exact
+--     Aggregate min(price)                  spends 0, shard 3
+--       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 4 queries
+--         Where sym = 'B'                   spends 0
+--           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+--
+--   both[B].high version 1, running, since epoch 2
+--   Answer on change                        owed exact
+--     Aggregate max(price)                  spends 0, shard 3
+--       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 4 queries
+--         Where sym = 'B'                   spends 0
+--           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+-- did:
+--   registered both[A].low, both[A].high, both[B].low, both[B].high
+-- records:
+--   {"do": "register", "queries": [{"name": "both[A].low", "stream": "trades", "select": {"name": "min", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 60000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "=", "column": "sym", "values": ["A"]}}, {"name": "both[A].high", "stream": "trades", "select": {"name": "max", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 60000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "=", "column": "sym", "values": ["A"]}}, {"name": "both[B].low", "stream": "trades", "select": {"name": "min", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 60000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "=", "column": "sym", "values": ["B"]}}, {"name": "both[B].high", "stream": "trades", "select": {"name": "max", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 60000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "=", "column": "sym", "values": ["B"]}}]}
+
+-- a family changed
+ALTER QUERY top FOR EACH sym IN ('A', 'C') AS SELECT MAX(price) AS high, MIN(price) AS low FROM trades [RANGE 2 MINUTES];
+-- plan:
+--   top[A].high: max(price) from trades [range 2 min] where sym = 'A', on change, exact
+--   top[A].low: min(price) from trades [range 2 min] where sym = 'A', on change, exact
+--   top[C].high: max(price) from trades [range 2 min] where sym = 'C', on change, exact
+--   top[C].low: min(price) from trades [range 2 min] where sym = 'C', on change, exact
+-- explain:
+--   top[A].high version 2, running, since epoch 2
+--   Answer on change                        owed exact
+--     Aggregate max(price)                  spends 0, shard 0
+--       Window range 2 min                  spends 0, panes of 1 s, from history, shared by 2 queries
+--         Where sym = 'A'                   spends 0
+--           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+--
+--   top[A].low version 2, running, since epoch 2
+--   Answer on change                        owed exact
+--     Aggregate min(price)                  spends 0, shard 0
+--       Window range 2 min                  spends 0, panes of 1 s, from history, shared by 2 queries
+--         Where sym = 'A'                   spends 0
+--           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+--
+--   top[C].high version 1, running, since epoch 2
+--   Answer on change                        owed exact
+--     Aggregate max(price)                  spends 0, shard 0
+--       Window range 2 min                  spends 0, panes of 1 s, from history, shared by 2 queries
+--         Where sym = 'C'                   spends 0
+--           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+--
+--   top[C].low version 1, running, since epoch 2
+--   Answer on change                        owed exact
+--     Aggregate min(price)                  spends 0, shard 0
+--       Window range 2 min                  spends 0, panes of 1 s, from history, shared by 2 queries
+--         Where sym = 'C'                   spends 0
+--           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+-- did:
+--   altered top[A].high, top[A].low, top[C].high, top[C].low
+-- records:
+--   {"do": "register", "queries": [{"name": "top[C].high", "stream": "trades", "select": {"name": "max", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 120000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "=", "column": "sym", "values": ["C"]}}, {"name": "top[C].low", "stream": "trades", "select": {"name": "min", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 120000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "=", "column": "sym", "values": ["C"]}}]}
+--   {"do": "alter", "queries": [{"name": "top[A].high", "stream": "trades", "select": {"name": "max", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 120000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "=", "column": "sym", "values": ["A"]}}, {"name": "top[A].low", "stream": "trades", "select": {"name": "min", "x": "price"}, "answer": ["change", 0, 0.0], "window": {"kind": "range", "length": 120000000, "slide": null, "start": 0, "rows": 0, "by": []}, "where": {"op": "=", "column": "sym", "values": ["A"]}}]}
+--   {"do": "drop", "names": ["top[B].high", "top[B].low"]}
+
+-- a family of members paused
+PAUSE QUERY top;
+-- says:
+--   PAUSE QUERY top
+-- did:
+--   paused top[A].high, top[A].low, top[B].high, top[B].low
+-- records:
+--   {"do": "pause", "names": ["top[A].high", "top[A].low", "top[B].high", "top[B].low"]}
+
+-- a family dropped
+DROP QUERY top;
+-- says:
+--   DROP QUERY top
+-- did:
+--   dropped top[A].high, top[A].low, top[B].high, top[B].low
+-- records:
+--   {"do": "drop", "names": ["top[A].high", "top[A].low", "top[B].high", "top[B].low"]}

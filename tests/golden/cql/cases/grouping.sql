@@ -1,0 +1,416 @@
+-- a key and a count
+SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym EMIT CHANGES;
+-- plan:
+--   Select sym, COUNT(*) as n
+--     Group COUNT(*) by sym
+--       Window range 1 min
+--         Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change               owed exact, rows that come and go, from history
+--     Select sym, COUNT(*) as n    spends 0, keeps nothing, not shared
+--       Group COUNT(*) by sym      spends 0, keeps one row for each sym, shared by 2 queries
+--         Window range 1 min       spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--           Scan trades (sym)      files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- keys only
+SELECT sym FROM trades [RANGE 1 MINUTE] GROUP BY sym;
+-- plan:
+--   Group by sym
+--     Window range 1 min
+--       Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change           owed exact, rows that come and go, from history
+--     Group by sym             spends 0, keeps one row for each sym, not shared
+--       Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- by position
+SELECT sym, buy, COUNT(*) AS n FROM trades [ROWS 10] GROUP BY 1, 2 HAVING COUNT(*) > 1;
+-- plan:
+--   Select sym, buy, COUNT(*) as n
+--     Where COUNT(*) > 1
+--       Group COUNT(*) by sym, buy
+--         Window rows 10
+--           Scan trades (sym, buy)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                    owed exact, rows that come and go, from history
+--     Select sym, buy, COUNT(*) as n    spends 0, keeps nothing, not shared
+--       Where COUNT(*) > 1              spends 0, keeps nothing, not shared
+--         Group COUNT(*) by sym, buy    spends 0, keeps one row for each sym, buy, not shared
+--           Window rows 10              spends 0, keeps 10 rows of trades, not shared
+--             Scan trades (sym, buy)    files, tick 1 s, late rows dropped
+--   memory groups: one row for each sym, buy
+--   store of trades: rows 10
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- by alias
+SELECT bucket(ts, INTERVAL 1 MINUTE) AS minute, MAX(price) - MIN(price) AS moved FROM trades [RANGE 1 HOUR] GROUP BY minute;
+-- plan:
+--   Select bucket(ts, INTERVAL 60000000 MICROSECONDS) as minute, MAX(price) - MIN(price) as moved
+--     Group MAX(price), MIN(price) by bucket(ts, INTERVAL 60000000 MICROSECONDS)
+--       Window range 1 h
+--         Scan trades (ts, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                                                   owed exact, rows that come and go, from history
+--     Select bucket(ts, INTERVAL 60000000 MICROSECONDS) as minute, MAX(price) - MIN(price) as moved    spends 0, keeps nothing, not shared
+--       Group MAX(price), MIN(price) by bucket(ts, INTERVAL 60000000 MICROSECONDS)                     spends 0, keeps one row for each bucket(ts, INTERVAL 60000000 MICROSECONDS), not shared
+--         Window range 1 h                                                                             spends 0, keeps rows of trades for range 1 h, not shared
+--           Scan trades (ts, price)                                                                    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 h
+--   store of trades: range 1 h
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- by an expression
+SELECT upper(sym) AS name, SUM(size) + 1 AS more FROM trades [RANGE 1 MINUTE] GROUP BY upper(sym);
+-- plan:
+--   Select upper(sym) as name, SUM(size) + 1 as more
+--     Group SUM(size) by upper(sym)
+--       Window range 1 min
+--         Scan trades (sym, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                      owed exact, rows that come and go, from history
+--     Select upper(sym) as name, SUM(size) + 1 as more    spends 0, keeps nothing, not shared
+--       Group SUM(size) by upper(sym)                     spends 0, keeps one row for each upper(sym), not shared
+--         Window range 1 min                              spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, size)                       files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- expressions of keys and aggregates
+SELECT sym || '!' AS loud, SUM(price * size) / SUM(size) AS vwap FROM trades [RANGE 1 MINUTE] GROUP BY sym;
+-- plan:
+--   Select sym || '!' as loud, SUM(price * size) / SUM(size) as vwap
+--     Group SUM(price * size), SUM(size) by sym
+--       Window range 1 min
+--         Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                      owed exact, rows that come and go, from history
+--     Select sym || '!' as loud, SUM(price * size) / SUM(size) as vwap    spends 0, keeps nothing, not shared
+--       Group SUM(price * size), SUM(size) by sym                         spends 0, keeps one row for each sym, not shared
+--         Window range 1 min                                              spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, price, size)                                files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- having
+SELECT sym FROM trades [RANGE 1 MINUTE] GROUP BY sym HAVING AVG(price) > 10;
+-- plan:
+--   Select sym
+--     Where AVG(price) > 10
+--       Group AVG(price) by sym
+--         Window range 1 min
+--           Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                      owed exact, rows that come and go, from history
+--     Select sym                          spends 0, keeps nothing, not shared
+--       Where AVG(price) > 10             spends 0, keeps nothing, not shared
+--         Group AVG(price) by sym         spends 0, keeps one row for each sym, not shared
+--           Window range 1 min            spends 0, keeps rows of trades for range 1 min, not shared
+--             Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- having on a key goes below
+SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym HAVING sym = 'A' AND COUNT(*) > 2;
+-- plan:
+--   Select sym, COUNT(*) as n
+--     Where COUNT(*) > 2
+--       Group COUNT(*) by sym
+--         Window range 1 min
+--           Where sym = 'A'
+--             Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                 owed exact, rows that come and go, from history
+--     Select sym, COUNT(*) as n      spends 0, keeps nothing, not shared
+--       Where COUNT(*) > 2           spends 0, keeps nothing, not shared
+--         Group COUNT(*) by sym      spends 0, keeps one row for each sym, not shared
+--           Window range 1 min       spends 0, keeps rows of trades for range 1 min, not shared
+--             Where sym = 'A'        spends 0, keeps nothing, not shared
+--               Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- having without groups
+SELECT MAX(price) AS top FROM trades [RANGE 1 MINUTE] HAVING COUNT(*) > 10;
+-- plan:
+--   Select MAX(price) as top
+--     Where COUNT(*) > 10
+--       Group MAX(price), COUNT(*)
+--         Window range 1 min
+--           Scan trades (price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                    owed exact, rows that come and go, from history
+--     Select MAX(price) as top          spends 0, keeps nothing, not shared
+--       Where COUNT(*) > 10             spends 0, keeps nothing, not shared
+--         Group MAX(price), COUNT(*)    spends 0, keeps one row, not shared
+--           Window range 1 min          spends 0, keeps rows of trades for range 1 min, not shared
+--             Scan trades (price)       files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a filter on the keys of a subquery goes below
+SELECT n FROM (SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym) x WHERE sym = 'A' AND n > 3;
+-- plan:
+--   Select COUNT(*) as n
+--     Where COUNT(*) > 3
+--       Group COUNT(*) by sym
+--         Window range 1 min
+--           Where sym = 'A'
+--             Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                 owed exact, rows that come and go, from history
+--     Select COUNT(*) as n           spends 0, keeps nothing, not shared
+--       Where COUNT(*) > 3           spends 0, keeps nothing, not shared
+--         Group COUNT(*) by sym      spends 0, keeps one row for each sym, not shared
+--           Window range 1 min       spends 0, keeps rows of trades for range 1 min, not shared
+--             Where sym = 'A'        spends 0, keeps nothing, not shared
+--               Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a filter of one aggregate
+SELECT sym, COUNT(*) FILTER (WHERE buy) - COUNT(*) FILTER (WHERE NOT buy) AS net FROM trades [RANGE 1 MINUTE] GROUP BY sym;
+-- plan:
+--   Select sym, COUNT(*) FILTER (WHERE buy) - COUNT(*) FILTER (WHERE NOT buy) as net
+--     Group COUNT(*) FILTER (WHERE buy), COUNT(*) FILTER (WHERE NOT buy) by sym
+--       Window range 1 min
+--         Scan trades (sym, buy)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                                      owed exact, rows that come and go, from history
+--     Select sym, COUNT(*) FILTER (WHERE buy) - COUNT(*) FILTER (WHERE NOT buy) as net    spends 0, keeps nothing, not shared
+--       Group COUNT(*) FILTER (WHERE buy), COUNT(*) FILTER (WHERE NOT buy) by sym         spends 0, keeps one row for each sym, not shared
+--         Window range 1 min                                                              spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, buy)                                                        files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- first and last
+SELECT sym, LAST(price) - FIRST(price) AS moved FROM trades [RANGE 1 MINUTE] GROUP BY sym;
+-- plan:
+--   Select sym, LAST(price, ts) - FIRST(price, ts) as moved
+--     Group LAST(price, ts), FIRST(price, ts) by sym
+--       Window range 1 min
+--         Scan trades (sym, ts, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                             owed exact, rows that come and go, from history
+--     Select sym, LAST(price, ts) - FIRST(price, ts) as moved    spends 0, keeps nothing, not shared
+--       Group LAST(price, ts), FIRST(price, ts) by sym           spends 0, keeps one row for each sym, not shared
+--         Window range 1 min                                     spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, ts, price)                         files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- first and last by another column
+SELECT sym, FIRST(price, size) AS of_the_smallest, LAST(price, size) AS of_the_largest FROM trades [RANGE 1 MINUTE] GROUP BY sym;
+-- plan:
+--   Select sym, FIRST(price, size) as of_the_smallest, LAST(price, size) as of_the_largest
+--     Group FIRST(price, size), LAST(price, size) by sym
+--       Window range 1 min
+--         Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                                            owed exact, rows that come and go, from history
+--     Select sym, FIRST(price, size) as of_the_smallest, LAST(price, size) as of_the_largest    spends 0, keeps nothing, not shared
+--       Group FIRST(price, size), LAST(price, size) by sym                                      spends 0, keeps one row for each sym, not shared
+--         Window range 1 min                                                                    spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, price, size)                                                      files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- distinct values counted
+SELECT sym, COUNT(DISTINCT price) + 0 AS prices FROM trades [RANGE 1 MINUTE] GROUP BY sym;
+-- plan:
+--   Select sym, COUNT(DISTINCT price) + 0 as prices
+--     Group COUNT(DISTINCT price) by sym
+--       Window range 1 min
+--         Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                     owed exact, rows that come and go, from history
+--     Select sym, COUNT(DISTINCT price) + 0 as prices    spends 0, keeps nothing, not shared
+--       Group COUNT(DISTINCT price) by sym               spends 0, keeps one row for each sym, not shared
+--         Window range 1 min                             spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, price)                     files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a sum and an average with weights
+SELECT sym, SUM(price WEIGHT size) - AVG(price WEIGHT size) AS odd FROM trades [RANGE 1 MINUTE] GROUP BY sym;
+-- plan:
+--   Select sym, SUM(price, WEIGHT size) - AVG(price, WEIGHT size) as odd
+--     Group SUM(price, WEIGHT size), AVG(price, WEIGHT size) by sym
+--       Window range 1 min
+--         Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                          owed exact, rows that come and go, from history
+--     Select sym, SUM(price, WEIGHT size) - AVG(price, WEIGHT size) as odd    spends 0, keeps nothing, not shared
+--       Group SUM(price, WEIGHT size), AVG(price, WEIGHT size) by sym         spends 0, keeps one row for each sym, not shared
+--         Window range 1 min                                                  spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, price, size)                                    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- the deviation of an expression
+SELECT sym, STDDEV(price * size) / AVG(price * size) AS varies FROM trades [RANGE 1 MINUTE] GROUP BY sym;
+-- plan:
+--   Select sym, STDDEV(price * size) / AVG(price * size) as varies
+--     Group STDDEV(price * size), AVG(price * size) by sym
+--       Window range 1 min
+--         Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                    owed exact, rows that come and go, from history
+--     Select sym, STDDEV(price * size) / AVG(price * size) as varies    spends 0, keeps nothing, not shared
+--       Group STDDEV(price * size), AVG(price * size) by sym            spends 0, keeps one row for each sym, not shared
+--         Window range 1 min                                            spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, price, size)                              files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- covariance over variance
+SELECT COVAR(price, size) / VAR(size) AS slope FROM trades [RANGE 1 MINUTE];
+-- plan:
+--   Select COVAR(price, size) / VAR(size) as slope
+--     Group COVAR(price, size), VAR(size)
+--       Window range 1 min
+--         Scan trades (price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                    owed exact, rows that come and go, from history
+--     Select COVAR(price, size) / VAR(size) as slope    spends 0, keeps nothing, not shared
+--       Group COVAR(price, size), VAR(size)             spends 0, keeps one row, not shared
+--         Window range 1 min                            spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (price, size)                   files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- median among other things
+SELECT sym, MEDIAN(price) - AVG(price) AS skewed FROM trades [RANGE 1 MINUTE] GROUP BY sym;
+-- plan:
+--   Select sym, MEDIAN(price) - AVG(price) as skewed
+--     Group MEDIAN(price), AVG(price) by sym
+--       Window range 1 min
+--         Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                      owed exact, rows that come and go, from history
+--     Select sym, MEDIAN(price) - AVG(price) as skewed    spends 0, keeps nothing, not shared
+--       Group MEDIAN(price), AVG(price) by sym            spends 0, keeps one row for each sym, not shared
+--         Window range 1 min                              spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, price)                      files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- groups of groups
+SELECT MAX(n) AS most FROM (SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym) x;
+-- plan:
+--   Select MAX(n) as most
+--     Group MAX(n)
+--       Select COUNT(*) as n
+--         Group COUNT(*) by sym
+--           Window range 1 min
+--             Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                 owed exact, rows that come and go, from history
+--     Select MAX(n) as most          spends 0, keeps nothing, not shared
+--       Group MAX(n)                 spends 0, keeps one row, not shared
+--         Select COUNT(*) as n       spends 0, keeps nothing, not shared
+--           Group COUNT(*) by sym    spends 0, keeps one row for each sym, shared by 2 queries
+--             Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--               Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- groups over all rows
+SELECT sym, COUNT(*) * 2 AS n FROM trades GROUP BY sym;
+-- plan:
+--   Select sym, COUNT(*) * 2 as n
+--     Group COUNT(*) by sym
+--       Window unbounded
+--         Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                   owed exact, rows that come and go, from history
+--     Select sym, COUNT(*) * 2 as n    spends 0, keeps nothing, not shared
+--       Group COUNT(*) by sym          spends 0, keeps one row for each sym, not shared
+--         Window unbounded             spends 0, keeps nothing, not shared
+--           Scan trades (sym)          files, tick 1 s, late rows dropped
+--   memory groups: one row for each sym
+--   store of trades: no row is kept
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- every so often
+SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym HAVING COUNT(*) > 1 EVERY 10 SECONDS;
+-- plan:
+--   Select sym, COUNT(*) as n
+--     Where COUNT(*) > 1
+--       Group COUNT(*) by sym
+--         Window range 1 min
+--           Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer every 10 s              owed exact, rows that come and go, from history
+--     Select sym, COUNT(*) as n    spends 0, keeps nothing, shared by 2 queries
+--       Where COUNT(*) > 1         spends 0, keeps nothing, shared by 2 queries
+--         Group COUNT(*) by sym    spends 0, keeps one row for each sym, shared by 2 queries
+--           Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--             Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact

@@ -1,0 +1,682 @@
+-- two windows
+SELECT t.sym, t.price, q.bid FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WHERE t.sym = q.sym;
+-- plan:
+--   Select t.sym as sym, t.price as price, q.bid as bid
+--     Join t, q on t.sym = q.sym
+--       Window range 1 min
+--         Scan trades (sym, price)
+--       Window range 1 min
+--         Scan quotes (sym, bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                         owed exact, rows that come and go, from history
+--     Select t.sym as sym, t.price as price, q.bid as bid    spends 0, keeps nothing, not shared
+--       Join t, q on t.sym = q.sym                           spends 0, keeps rows of its inputs, not shared
+--         Window range 1 min                                 spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, price)                         files, tick 1 s, late rows dropped
+--         Window range 1 min                                 spends 0, keeps rows of quotes for range 1 min, not shared
+--           Scan quotes (sym, bid)                           files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for range 1 min
+--   store of quotes: range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- joined on a condition
+SELECT t.sym FROM trades [RANGE 1 MINUTE] t JOIN quotes [RANGE 1 MINUTE] q ON t.sym = q.sym AND t.price > q.ask;
+-- plan:
+--   Select t.sym as sym
+--     Join t, q on t.sym = q.sym AND t.price > q.ask
+--       Window range 1 min
+--         Scan trades (sym, price)
+--       Window range 1 min
+--         Scan quotes (sym, ask)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                      owed exact, rows that come and go, from history
+--     Select t.sym as sym                                 spends 0, keeps nothing, not shared
+--       Join t, q on t.sym = q.sym AND t.price > q.ask    spends 0, keeps rows of its inputs, not shared
+--         Window range 1 min                              spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, price)                      files, tick 1 s, late rows dropped
+--         Window range 1 min                              spends 0, keeps rows of quotes for range 1 min, not shared
+--           Scan quotes (sym, ask)                        files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for range 1 min
+--   store of quotes: range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- inner is the default
+SELECT t.sym FROM trades [NOW] t INNER JOIN quotes [NOW] q ON t.sym = q.sym;
+-- plan:
+--   Select t.sym as sym
+--     Join t, q on t.sym = q.sym
+--       Window now
+--         Scan trades (sym)
+--       Window now
+--         Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                  owed exact, rows that come and go, from history
+--     Select t.sym as sym             spends 0, keeps nothing, not shared
+--       Join t, q on t.sym = q.sym    spends 0, keeps rows of its inputs, not shared
+--         Window now                  spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)         files, tick 1 s, late rows dropped
+--         Window now                  spends 0, keeps rows of quotes for now, not shared
+--           Scan quotes (sym)         files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- using a column
+SELECT sym, price, bid FROM trades [NOW] JOIN quotes [NOW] USING (sym);
+-- plan:
+--   Select trades.sym as sym, trades.price as price, quotes.bid as bid
+--     Join trades, quotes on trades.sym = quotes.sym
+--       Window now
+--         Scan trades (sym, price)
+--       Window now
+--         Scan quotes (sym, bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                        owed exact, rows that come and go, from history
+--     Select trades.sym as sym, trades.price as price, quotes.bid as bid    spends 0, keeps nothing, not shared
+--       Join trades, quotes on trades.sym = quotes.sym                      spends 0, keeps rows of its inputs, not shared
+--         Window now                                                        spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, price)                                        files, tick 1 s, late rows dropped
+--         Window now                                                        spends 0, keeps rows of quotes for now, not shared
+--           Scan quotes (sym, bid)                                          files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- using two columns
+SELECT sym, a.price, b.price AS other FROM trades [NOW] a JOIN slow [RANGE 1 MINUTE] b USING (sym, buy);
+-- plan:
+--   Select a.sym as sym, a.price as price, b.price as other
+--     Join a, b on a.sym = b.sym AND a.buy = b.buy
+--       Window now
+--         Scan trades (sym, price, buy)
+--       Window range 1 min
+--         Scan slow (sym, price, buy)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                             owed exact, rows that come and go, from history
+--     Select a.sym as sym, a.price as price, b.price as other    spends 0, keeps nothing, not shared
+--       Join a, b on a.sym = b.sym AND a.buy = b.buy             spends 0, keeps rows of its inputs, not shared
+--         Window now                                             spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, price, buy)                        files, tick 1 s, late rows dropped
+--         Window range 1 min                                     spends 0, keeps rows of slow for range 1 min, not shared
+--           Scan slow (sym, price, buy)                          files, tick 1 min, late rows dropped
+--   memory window: rows of trades for now
+--   store of slow: range 1 min
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- left
+SELECT t.sym, q.bid FROM trades [NOW] t LEFT JOIN quotes [PARTITION BY sym ROWS 1] q ON t.sym = q.sym;
+-- plan:
+--   Select t.sym as sym, q.bid as bid
+--     Left join t, q on t.sym = q.sym
+--       Window now
+--         Scan trades (sym)
+--       Window partition by sym rows 1
+--         Scan quotes (sym, bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                        owed exact, rows that come and go, from history
+--     Select t.sym as sym, q.bid as bid     spends 0, keeps nothing, not shared
+--       Left join t, q on t.sym = q.sym     spends 0, keeps rows of its inputs, not shared
+--         Window now                        spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)               files, tick 1 s, late rows dropped
+--         Window partition by sym rows 1    spends 0, keeps 1 rows of quotes for each sym, not shared
+--           Scan quotes (sym, bid)          files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: partition by sym rows 1
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- left outer using
+SELECT sym, sector FROM trades [NOW] LEFT OUTER JOIN symbols USING (sym);
+-- plan:
+--   Select trades.sym as sym, symbols.sector as sector
+--     Left join trades, symbols on trades.sym = symbols.sym
+--       Window now
+--         Scan trades (sym)
+--       Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                             owed exact, rows that come and go, from history
+--     Select trades.sym as sym, symbols.sector as sector         spends 0, keeps nothing, not shared
+--       Left join trades, symbols on trades.sym = symbols.sym    spends 0, keeps rows of its inputs, not shared
+--         Window now                                             spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                                    files, tick 1 s, late rows dropped
+--         Table symbols (sym, sector, since)                     spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a condition on the first of a left join
+SELECT t.sym FROM trades [NOW] t LEFT JOIN quotes [NOW] q ON t.sym = q.sym WHERE t.price > 10;
+-- plan:
+--   Select t.sym as sym
+--     Left join t, q on t.sym = q.sym
+--       Window now
+--         Where price > 10
+--           Scan trades (sym, price)
+--       Window now
+--         Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                       owed exact, rows that come and go, from history
+--     Select t.sym as sym                  spends 0, keeps nothing, not shared
+--       Left join t, q on t.sym = q.sym    spends 0, keeps rows of its inputs, not shared
+--         Window now                       spends 0, keeps rows of trades for now, not shared
+--           Where price > 10               spends 0, keeps nothing, not shared
+--             Scan trades (sym, price)     files, tick 1 s, late rows dropped
+--         Window now                       spends 0, keeps rows of quotes for now, not shared
+--           Scan quotes (sym)              files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a condition on the second of a left join
+SELECT t.sym FROM trades [NOW] t LEFT JOIN quotes [NOW] q ON t.sym = q.sym WHERE q.bid IS NULL;
+-- plan:
+--   Select t.sym as sym
+--     Where q.bid IS NULL
+--       Left join t, q on t.sym = q.sym
+--         Window now
+--           Scan trades (sym)
+--         Window now
+--           Scan quotes (sym, bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                         owed exact, rows that come and go, from history
+--     Select t.sym as sym                    spends 0, keeps nothing, not shared
+--       Where q.bid IS NULL                  spends 0, keeps nothing, not shared
+--         Left join t, q on t.sym = q.sym    spends 0, keeps rows of its inputs, not shared
+--           Window now                       spends 0, keeps rows of trades for now, not shared
+--             Scan trades (sym)              files, tick 1 s, late rows dropped
+--           Window now                       spends 0, keeps rows of quotes for now, not shared
+--             Scan quotes (sym, bid)         files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a condition inside a left join
+SELECT t.sym, q.bid FROM trades [NOW] t LEFT JOIN quotes [NOW] q ON t.sym = q.sym AND q.bid > 5 AND t.size > 1;
+-- plan:
+--   Select t.sym as sym, q.bid as bid
+--     Left join t, q on t.sym = q.sym AND t.size > 1
+--       Window now
+--         Scan trades (sym, size)
+--       Window now
+--         Where bid > 5
+--           Scan quotes (sym, bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                      owed exact, rows that come and go, from history
+--     Select t.sym as sym, q.bid as bid                   spends 0, keeps nothing, not shared
+--       Left join t, q on t.sym = q.sym AND t.size > 1    spends 0, keeps rows of its inputs, not shared
+--         Window now                                      spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, size)                       files, tick 1 s, late rows dropped
+--         Window now                                      spends 0, keeps rows of quotes for now, not shared
+--           Where bid > 5                                 spends 0, keeps nothing, not shared
+--             Scan quotes (sym, bid)                      files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- cross
+SELECT t.sym, q.sym AS other FROM trades [NOW] t CROSS JOIN quotes [NOW] q;
+-- plan:
+--   Select t.sym as sym, q.sym as other
+--     Join t, q
+--       Window now
+--         Scan trades (sym)
+--       Window now
+--         Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                         owed exact, rows that come and go, from history
+--     Select t.sym as sym, q.sym as other    spends 0, keeps nothing, not shared
+--       Join t, q                            spends 0, keeps rows of its inputs, not shared
+--         Window now                         spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                files, tick 1 s, late rows dropped
+--         Window now                         spends 0, keeps rows of quotes for now, not shared
+--           Scan quotes (sym)                files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- three
+SELECT t.sym, q.bid, s.sector FROM trades [NOW] t, quotes [PARTITION BY sym ROWS 1] q, symbols s WHERE t.sym = q.sym AND q.sym = s.sym;
+-- plan:
+--   Select t.sym as sym, q.bid as bid, s.sector as sector
+--     Join t, q, s on t.sym = q.sym AND q.sym = s.sym
+--       Window now
+--         Scan trades (sym)
+--       Window partition by sym rows 1
+--         Scan quotes (sym, bid)
+--       Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                           owed exact, rows that come and go, from history
+--     Select t.sym as sym, q.bid as bid, s.sector as sector    spends 0, keeps nothing, not shared
+--       Join t, q, s on t.sym = q.sym AND q.sym = s.sym        spends 0, keeps rows of its inputs, not shared
+--         Window now                                           spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                                  files, tick 1 s, late rows dropped
+--         Window partition by sym rows 1                       spends 0, keeps 1 rows of quotes for each sym, not shared
+--           Scan quotes (sym, bid)                             files, tick 1 s, late rows waited for 5 s
+--         Table symbols (sym, sector, since)                   spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of quotes: partition by sym rows 1
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- three by join
+SELECT sym, t.price, q.bid, s.sector FROM trades [NOW] t JOIN quotes [NOW] q USING (sym) JOIN symbols s USING (sym);
+-- plan:
+--   Select t.sym as sym, t.price as price, q.bid as bid, s.sector as sector
+--     Join t, q, s on t.sym = q.sym AND t.sym = s.sym
+--       Window now
+--         Scan trades (sym, price)
+--       Window now
+--         Scan quotes (sym, bid)
+--       Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                             owed exact, rows that come and go, from history
+--     Select t.sym as sym, t.price as price, q.bid as bid, s.sector as sector    spends 0, keeps nothing, not shared
+--       Join t, q, s on t.sym = q.sym AND t.sym = s.sym                          spends 0, keeps rows of its inputs, not shared
+--         Window now                                                             spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, price)                                             files, tick 1 s, late rows dropped
+--         Window now                                                             spends 0, keeps rows of quotes for now, not shared
+--           Scan quotes (sym, bid)                                               files, tick 1 s, late rows waited for 5 s
+--         Table symbols (sym, sector, since)                                     spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- three in brackets
+SELECT t.price, q.bid, s.sector FROM trades [NOW] t JOIN (quotes [NOW] q JOIN symbols s ON q.sym = s.sym) ON t.sym = q.sym;
+-- plan:
+--   Select t.price as price, q.bid as bid, s.sector as sector
+--     Join t, q, s on q.sym = s.sym AND t.sym = q.sym
+--       Window now
+--         Scan trades (sym, price)
+--       Window now
+--         Scan quotes (sym, bid)
+--       Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                               owed exact, rows that come and go, from history
+--     Select t.price as price, q.bid as bid, s.sector as sector    spends 0, keeps nothing, not shared
+--       Join t, q, s on q.sym = s.sym AND t.sym = q.sym            spends 0, keeps rows of its inputs, not shared
+--         Window now                                               spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, price)                               files, tick 1 s, late rows dropped
+--         Window now                                               spends 0, keeps rows of quotes for now, not shared
+--           Scan quotes (sym, bid)                                 files, tick 1 s, late rows waited for 5 s
+--         Table symbols (sym, sector, since)                       spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- itself
+SELECT a.sym, a.price - b.price AS apart FROM trades [NOW] a JOIN trades [RANGE 1 MINUTE] b ON a.sym = b.sym WHERE a.price > b.price;
+-- plan:
+--   Select a.sym as sym, a.price - b.price as apart
+--     Join a, b on a.sym = b.sym AND a.price > b.price
+--       Window now
+--         Scan trades (sym, price)
+--       Window range 1 min
+--         Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                        owed exact, rows that come and go, from history
+--     Select a.sym as sym, a.price - b.price as apart       spends 0, keeps nothing, not shared
+--       Join a, b on a.sym = b.sym AND a.price > b.price    spends 0, keeps rows of its inputs, not shared
+--         Window now                                        spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, price)                        files, tick 1 s, late rows dropped
+--         Window range 1 min                                spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, price)                        files, tick 1 s, late rows dropped
+--   memory window: rows of trades for now
+--   store of trades: now, range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- itself under one window
+SELECT a.sym AS one, b.sym AS other FROM trades [RANGE 1 MINUTE] a, trades [RANGE 1 MINUTE] b WHERE a.size = b.size AND a.sym < b.sym;
+-- plan:
+--   Select a.sym as one, b.sym as other
+--     Join a, b on a.size = b.size AND a.sym < b.sym
+--       Window range 1 min
+--         Scan trades (sym, size)
+--       Window range 1 min
+--         Scan trades (sym, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                      owed exact, rows that come and go, from history
+--     Select a.sym as one, b.sym as other                 spends 0, keeps nothing, not shared
+--       Join a, b on a.size = b.size AND a.sym < b.sym    spends 0, keeps rows of its inputs, not shared
+--         Window range 1 min                              spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, size)                       files, tick 1 s, late rows dropped
+--         Window range 1 min                              spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, size)                       files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a table
+SELECT t.sym, s.sector FROM trades [NOW] t JOIN symbols s ON t.sym = s.sym;
+-- plan:
+--   Select t.sym as sym, s.sector as sector
+--     Join t, s on t.sym = s.sym
+--       Window now
+--         Scan trades (sym)
+--       Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                             owed exact, rows that come and go, from history
+--     Select t.sym as sym, s.sector as sector    spends 0, keeps nothing, not shared
+--       Join t, s on t.sym = s.sym               spends 0, keeps rows of its inputs, not shared
+--         Window now                             spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                    files, tick 1 s, late rows dropped
+--         Table symbols (sym, sector, since)     spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a table and a stream of its rows
+SELECT RSTREAM(t.sym, s.sector) FROM trades [NOW] t, symbols s WHERE t.sym = s.sym;
+-- plan:
+--   Stream of what is there
+--     Select t.sym as sym, s.sector as sector
+--       Join t, s on t.sym = s.sym
+--         Window now
+--           Scan trades (sym)
+--         Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                               owed exact, a stream of rows, from history
+--     Stream of what is there                      spends 0, keeps nothing, not shared
+--       Select t.sym as sym, s.sector as sector    spends 0, keeps nothing, not shared
+--         Join t, s on t.sym = s.sym               spends 0, keeps rows of its inputs, not shared
+--           Window now                             spends 0, keeps rows of trades for now, not shared
+--             Scan trades (sym)                    files, tick 1 s, late rows dropped
+--           Table symbols (sym, sector, since)     spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a condition on an equal column goes to both sides
+SELECT t.price FROM trades [NOW] t, quotes [NOW] q WHERE t.sym = q.sym AND q.sym = 'A';
+-- plan:
+--   Select t.price as price
+--     Join t, q on t.sym = q.sym
+--       Window now
+--         Where sym = 'A'
+--           Scan trades (sym, price)
+--       Window now
+--         Where sym = 'A'
+--           Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                      owed exact, rows that come and go, from history
+--     Select t.price as price             spends 0, keeps nothing, not shared
+--       Join t, q on t.sym = q.sym        spends 0, keeps rows of its inputs, not shared
+--         Window now                      spends 0, keeps rows of trades for now, not shared
+--           Where sym = 'A'               spends 0, keeps nothing, not shared
+--             Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--         Window now                      spends 0, keeps rows of quotes for now, not shared
+--           Where sym = 'A'               spends 0, keeps nothing, not shared
+--             Scan quotes (sym)           files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- conditions go to the sides they read
+SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [ROWS 100] q WHERE t.sym = q.sym AND t.price > 10 AND q.bid > 10;
+-- plan:
+--   Select t.sym as sym
+--     Join t, q on t.sym = q.sym
+--       Window range 1 min
+--         Where price > 10
+--           Scan trades (sym, price)
+--       Where bid > 10
+--         Window rows 100
+--           Scan quotes (sym, bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                      owed exact, rows that come and go, from history
+--     Select t.sym as sym                 spends 0, keeps nothing, not shared
+--       Join t, q on t.sym = q.sym        spends 0, keeps rows of its inputs, not shared
+--         Window range 1 min              spends 0, keeps rows of trades for range 1 min, not shared
+--           Where price > 10              spends 0, keeps nothing, not shared
+--             Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--         Where bid > 10                  spends 0, keeps nothing, not shared
+--           Window rows 100               spends 0, keeps 100 rows of quotes, not shared
+--             Scan quotes (sym, bid)      files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for range 1 min
+--   store of quotes: rows 100
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a join of times
+SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WHERE t.sym = q.sym AND t.ts - q.ts BETWEEN INTERVAL 0 s AND INTERVAL 5 s;
+-- plan:
+--   Select t.sym as sym
+--     Join t, q on t.sym = q.sym AND t.ts - q.ts BETWEEN INTERVAL 0 MICROSECONDS AND INTERVAL 5000000 MICROSECONDS
+--       Window range 1 min
+--         Scan trades (sym, ts)
+--       Window range 1 min
+--         Scan quotes (sym, ts)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                                                                    owed exact, rows that come and go, from history
+--     Select t.sym as sym                                                                                               spends 0, keeps nothing, not shared
+--       Join t, q on t.sym = q.sym AND t.ts - q.ts BETWEEN INTERVAL 0 MICROSECONDS AND INTERVAL 5000000 MICROSECONDS    spends 0, keeps rows of its inputs, not shared
+--         Window range 1 min                                                                                            spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, ts)                                                                                       files, tick 1 s, late rows dropped
+--         Window range 1 min                                                                                            spends 0, keeps rows of quotes for range 1 min, not shared
+--           Scan quotes (sym, ts)                                                                                       files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for range 1 min
+--   store of quotes: range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a join of an int and a float
+SELECT t.sym FROM trades [NOW] t, quotes [NOW] q WHERE t.size = q.bid;
+-- plan:
+--   Select t.sym as sym
+--     Join t, q on t.size = q.bid
+--       Window now
+--         Scan trades (sym, size)
+--       Window now
+--         Scan quotes (bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                   owed exact, rows that come and go, from history
+--     Select t.sym as sym              spends 0, keeps nothing, not shared
+--       Join t, q on t.size = q.bid    spends 0, keeps rows of its inputs, not shared
+--         Window now                   spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, size)    files, tick 1 s, late rows dropped
+--         Window now                   spends 0, keeps rows of quotes for now, not shared
+--           Scan quotes (bid)          files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a join with a subquery
+SELECT t.sym, m.top FROM trades [NOW] t JOIN (SELECT sym, MAX(bid) AS top FROM quotes [RANGE 1 MINUTE] GROUP BY sym) m ON t.sym = m.sym;
+-- plan:
+--   Select t.sym as sym, m.top as top
+--     Join t, m on t.sym = m.sym
+--       Window now
+--         Scan trades (sym)
+--       Select sym, MAX(bid) as top
+--         Group MAX(bid) by sym
+--           Window range 1 min
+--             Scan quotes (sym, bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                       owed exact, rows that come and go, from history
+--     Select t.sym as sym, m.top as top    spends 0, keeps nothing, not shared
+--       Join t, m on t.sym = m.sym         spends 0, keeps rows of its inputs, not shared
+--         Window now                       spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)              files, tick 1 s, late rows dropped
+--         Select sym, MAX(bid) as top      spends 0, keeps nothing, not shared
+--           Group MAX(bid) by sym          spends 0, keeps one row for each sym, not shared
+--             Window range 1 min           spends 0, keeps rows of quotes for range 1 min, not shared
+--               Scan quotes (sym, bid)     files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: range 1 min
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a join of streams that are kept for ever
+SELECT t.sym FROM trades [RANGE UNBOUNDED] t JOIN quotes [RANGE UNBOUNDED] q ON t.sym = q.sym;
+-- plan:
+--   Select t.sym as sym
+--     Join t, q on t.sym = q.sym
+--       Window unbounded
+--         Scan trades (sym)
+--       Window unbounded
+--         Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                  owed exact, rows that come and go, from history
+--     Select t.sym as sym             spends 0, keeps nothing, not shared
+--       Join t, q on t.sym = q.sym    spends 0, keeps a join keeps every row of trades, not shared
+--         Window unbounded            spends 0, keeps nothing, not shared
+--           Scan trades (sym)         files, tick 1 s, late rows dropped
+--         Window unbounded            spends 0, keeps nothing, not shared
+--           Scan quotes (sym)         files, tick 1 s, late rows waited for 5 s
+--   memory unbounded: a join keeps every row of trades
+--   store of quotes: unbounded
+--   store of trades: unbounded
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a join with a stream of changes
+SELECT t.sym, o.size FROM trades [NOW] t JOIN orders o ON t.sym = o.sym;
+-- plan:
+--   Select t.sym as sym, o.size as size
+--     Join t, o on t.sym = o.sym
+--       Window now
+--         Scan trades (sym)
+--       Window unbounded
+--         Scan orders (sym, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                         owed exact, rows that come and go, from history
+--     Select t.sym as sym, o.size as size    spends 0, keeps nothing, not shared
+--       Join t, o on t.sym = o.sym           spends 0, keeps a join keeps every row of orders, not shared
+--         Window now                         spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                files, tick 1 s, late rows dropped
+--         Window unbounded                   spends 0, keeps nothing, not shared
+--           Scan orders (sym, size)          files, tick 1 s, late rows dropped
+--   memory unbounded: a join keeps every row of orders
+--   store of orders: unbounded
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- columns of one side
+SELECT q.* FROM trades [NOW] t JOIN quotes [NOW] q USING (sym);
+-- plan:
+--   Select q.sym as sym, q.ts as ts, q.bid as bid, q.ask as ask
+--     Join t, q on t.sym = q.sym
+--       Window now
+--         Scan trades (sym)
+--       Window now
+--         Scan quotes (sym, ts, bid, ask)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                 owed exact, rows that come and go, from history
+--     Select q.sym as sym, q.ts as ts, q.bid as bid, q.ask as ask    spends 0, keeps nothing, not shared
+--       Join t, q on t.sym = q.sym                                   spends 0, keeps rows of its inputs, not shared
+--         Window now                                                 spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                                        files, tick 1 s, late rows dropped
+--         Window now                                                 spends 0, keeps rows of quotes for now, not shared
+--           Scan quotes (sym, ts, bid, ask)                          files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- all columns
+SELECT * FROM trades [NOW] t JOIN symbols s USING (sym);
+-- plan:
+--   Select t.sym as sym, t.ts as ts, t.price as price, t.size as size, t.buy as buy, s.sector as sector, s.since as since
+--     Join t, s on t.sym = s.sym
+--       Window now
+--         Scan trades (sym, ts, price, size, buy)
+--       Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                                                                           owed exact, rows that come and go, from history
+--     Select t.sym as sym, t.ts as ts, t.price as price, t.size as size, t.buy as buy, s.sector as sector, s.since as since    spends 0, keeps nothing, not shared
+--       Join t, s on t.sym = s.sym                                                                                             spends 0, keeps rows of its inputs, not shared
+--         Window now                                                                                                           spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, ts, price, size, buy)                                                                            files, tick 1 s, late rows dropped
+--         Table symbols (sym, sector, since)                                                                                   spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- an aggregate over a join
+SELECT s.sector, AVG(t.price) AS mean FROM trades [RANGE 1 MINUTE] t JOIN symbols s ON t.sym = s.sym GROUP BY s.sector;
+-- plan:
+--   Select s.sector as sector, AVG(t.price) as mean
+--     Group AVG(t.price) by s.sector
+--       Join t, s on t.sym = s.sym
+--         Window range 1 min
+--           Scan trades (sym, price)
+--         Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                     owed exact, rows that come and go, from history
+--     Select s.sector as sector, AVG(t.price) as mean    spends 0, keeps nothing, not shared
+--       Group AVG(t.price) by s.sector                   spends 0, keeps one row for each s.sector, not shared
+--         Join t, s on t.sym = s.sym                     spends 0, keeps rows of its inputs, not shared
+--           Window range 1 min                           spends 0, keeps rows of trades for range 1 min, not shared
+--             Scan trades (sym, price)                   files, tick 1 s, late rows dropped
+--           Table symbols (sym, sector, since)           spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact

@@ -1,0 +1,174 @@
+-- the value in force
+SELECT * FROM RESAMPLE(trades, price, 1 MINUTE) r;
+-- plan:
+--   Stream of what comes
+--     Window unbounded
+--       Resample price each 1 min by last
+--         Scan trades (sym, ts, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                           owed exact, a stream of rows, from history
+--     Stream of what comes                     spends 0, keeps nothing, not shared
+--       Window unbounded                       spends 0, keeps nothing, not shared
+--         Resample price each 1 min by last    spends 0, keeps nothing, not shared
+--           Scan trades (sym, ts, price)       files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- by name
+SELECT sym, price FROM RESAMPLE(trades, price, 1 MINUTE, LAST) AS grid WHERE price > 10;
+-- plan:
+--   Stream of what comes
+--     Select sym, price
+--       Window unbounded
+--         Where price > 10
+--           Resample price each 1 min by last
+--             Scan trades (sym, ts, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                               owed exact, a stream of rows, from history
+--     Stream of what comes                         spends 0, keeps nothing, not shared
+--       Select sym, price                          spends 0, keeps nothing, not shared
+--         Window unbounded                         spends 0, keeps nothing, not shared
+--           Where price > 10                       spends 0, keeps nothing, not shared
+--             Resample price each 1 min by last    spends 0, keeps nothing, not shared
+--               Scan trades (sym, ts, price)       files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- between neighbours
+SELECT sym, ts, price FROM RESAMPLE(trades, price, 10 SECONDS, LINEAR) r;
+-- plan:
+--   Stream of what comes
+--     Window unbounded
+--       Resample price each 10 s by linear
+--         Scan trades (sym, ts, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                            owed exact, a stream of rows, from history
+--     Stream of what comes                      spends 0, keeps nothing, not shared
+--       Window unbounded                        spends 0, keeps nothing, not shared
+--         Resample price each 10 s by linear    spends 0, keeps nothing, not shared
+--           Scan trades (sym, ts, price)        files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a window over the grid
+SELECT sym, AVG(price) AS mean FROM (SELECT * FROM RESAMPLE(trades, price, 10 SECONDS, LINEAR) r) [RANGE 1 MINUTE] x GROUP BY sym;
+-- plan:
+--   Select sym, AVG(price) as mean
+--     Group AVG(price) by sym
+--       Window range 1 min
+--         Resample price each 10 s by linear
+--           Scan trades (sym, ts, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                              owed exact, rows that come and go, from history
+--     Select sym, AVG(price) as mean              spends 0, keeps nothing, not shared
+--       Group AVG(price) by sym                   spends 0, keeps one row for each sym, not shared
+--         Window range 1 min                      spends 0, keeps rows of trades for range 1 min, not shared
+--           Resample price each 10 s by linear    spends 0, keeps nothing, not shared
+--             Scan trades (sym, ts, price)        files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- of texts
+SELECT sym FROM RESAMPLE(trades, sym, 1 MINUTE) r;
+-- plan:
+--   Stream of what comes
+--     Select sym
+--       Window unbounded
+--         Resample sym each 1 min by last
+--           Scan trades (sym, ts)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                           owed exact, a stream of rows, from history
+--     Stream of what comes                     spends 0, keeps nothing, not shared
+--       Select sym                             spends 0, keeps nothing, not shared
+--         Window unbounded                     spends 0, keeps nothing, not shared
+--           Resample sym each 1 min by last    spends 0, keeps nothing, not shared
+--             Scan trades (sym, ts)            files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a filter on the key
+SELECT price FROM RESAMPLE(trades, price, 1 MINUTE) r WHERE sym = 'A';
+-- plan:
+--   Stream of what comes
+--     Select price
+--       Window unbounded
+--         Where sym = 'A'
+--           Resample price each 1 min by last
+--             Scan trades (sym, ts, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                               owed exact, a stream of rows, from history
+--     Stream of what comes                         spends 0, keeps nothing, not shared
+--       Select price                               spends 0, keeps nothing, not shared
+--         Window unbounded                         spends 0, keeps nothing, not shared
+--           Where sym = 'A'                        spends 0, keeps nothing, not shared
+--             Resample price each 1 min by last    spends 0, keeps nothing, not shared
+--               Scan trades (sym, ts, price)       files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- two grids joined
+SELECT a.sym, a.price, b.bid FROM (SELECT * FROM RESAMPLE(trades, price, 1 MINUTE) r) [NOW] a JOIN (SELECT * FROM RESAMPLE(quotes, bid, 1 MINUTE) r) [NOW] b ON a.sym = b.sym;
+-- plan:
+--   Select a.sym as sym, a.price as price, b.bid as bid
+--     Join a, b on a.sym = b.sym
+--       Window now
+--         Resample price each 1 min by last
+--           Scan trades (sym, ts, price)
+--       Window now
+--         Resample bid each 1 min by last
+--           Scan quotes (sym, ts, bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                         owed exact, rows that come and go, from history
+--     Select a.sym as sym, a.price as price, b.bid as bid    spends 0, keeps nothing, not shared
+--       Join a, b on a.sym = b.sym                           spends 0, keeps rows of its inputs, not shared
+--         Window now                                         spends 0, keeps rows of trades for now, not shared
+--           Resample price each 1 min by last                spends 0, keeps nothing, not shared
+--             Scan trades (sym, ts, price)                   files, tick 1 s, late rows dropped
+--         Window now                                         spends 0, keeps rows of quotes for now, not shared
+--           Resample bid each 1 min by last                  spends 0, keeps nothing, not shared
+--             Scan quotes (sym, ts, bid)                     files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a count of points
+SELECT sym, COUNT(*) AS n FROM RESAMPLE(trades, price, 1 MINUTE) r GROUP BY sym;
+-- plan:
+--   Select sym, COUNT(*) as n
+--     Group COUNT(*) by sym
+--       Window unbounded
+--         Resample price each 1 min by last
+--           Scan trades (sym, ts, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                             owed exact, rows that come and go, from history
+--     Select sym, COUNT(*) as n                  spends 0, keeps nothing, not shared
+--       Group COUNT(*) by sym                    spends 0, keeps one row for each sym, not shared
+--         Window unbounded                       spends 0, keeps nothing, not shared
+--           Resample price each 1 min by last    spends 0, keeps nothing, not shared
+--             Scan trades (sym, ts, price)       files, tick 1 s, late rows dropped
+--   memory groups: one row for each sym
+--   store of trades: no row is kept
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact

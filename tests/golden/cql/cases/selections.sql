@@ -1,0 +1,414 @@
+-- all columns
+SELECT * FROM trades;
+-- plan:
+--   Stream of what comes
+--     Window unbounded
+--       Scan trades (sym, ts, price, size, buy)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                 owed exact, a stream of rows, from history
+--     Stream of what comes                           spends 0, keeps nothing, not shared
+--       Window unbounded                             spends 0, keeps nothing, not shared
+--         Scan trades (sym, ts, price, size, buy)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- one column
+SELECT sym FROM trades;
+-- plan:
+--   Stream of what comes
+--     Window unbounded
+--       Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change           owed exact, a stream of rows, from history
+--     Stream of what comes     spends 0, keeps nothing, not shared
+--       Window unbounded       spends 0, keeps nothing, not shared
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- columns under other names
+SELECT sym AS name, price AS paid FROM trades;
+-- plan:
+--   Stream of what comes
+--     Select sym as name, price as paid
+--       Window unbounded
+--         Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                         owed exact, a stream of rows, from history
+--     Stream of what comes                   spends 0, keeps nothing, not shared
+--       Select sym as name, price as paid    spends 0, keeps nothing, not shared
+--         Window unbounded                   spends 0, keeps nothing, not shared
+--           Scan trades (sym, price)         files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- columns of a named source
+SELECT t.*, t.price * 2 AS double FROM trades t;
+-- plan:
+--   Stream of what comes
+--     Select sym, ts, price, size, buy, price * 2 as double
+--       Window unbounded
+--         Scan trades (sym, ts, price, size, buy)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                             owed exact, a stream of rows, from history
+--     Stream of what comes                                       spends 0, keeps nothing, not shared
+--       Select sym, ts, price, size, buy, price * 2 as double    spends 0, keeps nothing, not shared
+--         Window unbounded                                       spends 0, keeps nothing, not shared
+--           Scan trades (sym, ts, price, size, buy)              files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- a condition
+SELECT sym, price FROM trades WHERE price > 10;
+-- plan:
+--   Stream of what comes
+--     Window unbounded
+--       Where price > 10
+--         Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                    owed exact, a stream of rows, from history
+--     Stream of what comes              spends 0, keeps nothing, not shared
+--       Window unbounded                spends 0, keeps nothing, not shared
+--         Where price > 10              spends 0, keeps nothing, not shared
+--           Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- two conditions
+SELECT sym FROM trades WHERE price > 10 AND size < 5;
+-- plan:
+--   Stream of what comes
+--     Select sym
+--       Window unbounded
+--         Where price > 10 AND size < 5
+--           Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                            owed exact, a stream of rows, from history
+--     Stream of what comes                      spends 0, keeps nothing, not shared
+--       Select sym                              spends 0, keeps nothing, not shared
+--         Window unbounded                      spends 0, keeps nothing, not shared
+--           Where price > 10 AND size < 5       spends 0, keeps nothing, not shared
+--             Scan trades (sym, price, size)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- either of two conditions
+SELECT sym FROM trades WHERE price > 10 OR buy;
+-- plan:
+--   Stream of what comes
+--     Select sym
+--       Window unbounded
+--         Where price > 10 OR buy
+--           Scan trades (sym, price, buy)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                           owed exact, a stream of rows, from history
+--     Stream of what comes                     spends 0, keeps nothing, not shared
+--       Select sym                             spends 0, keeps nothing, not shared
+--         Window unbounded                     spends 0, keeps nothing, not shared
+--           Where price > 10 OR buy            spends 0, keeps nothing, not shared
+--             Scan trades (sym, price, buy)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- a condition on a column that is not selected
+SELECT sym FROM trades WHERE size > 100;
+-- plan:
+--   Stream of what comes
+--     Select sym
+--       Window unbounded
+--         Where size > 100
+--           Scan trades (sym, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                     owed exact, a stream of rows, from history
+--     Stream of what comes               spends 0, keeps nothing, not shared
+--       Select sym                       spends 0, keeps nothing, not shared
+--         Window unbounded               spends 0, keeps nothing, not shared
+--           Where size > 100             spends 0, keeps nothing, not shared
+--             Scan trades (sym, size)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- a condition that is always true
+SELECT sym FROM trades WHERE 1 < 2;
+-- plan:
+--   Stream of what comes
+--     Window unbounded
+--       Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change           owed exact, a stream of rows, from history
+--     Stream of what comes     spends 0, keeps nothing, not shared
+--       Window unbounded       spends 0, keeps nothing, not shared
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- a condition that is never true
+SELECT sym FROM trades WHERE 1 > 2;
+-- plan:
+--   Stream of what comes
+--     Window unbounded
+--       Where FALSE
+--         Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change             owed exact, a stream of rows, from history
+--     Stream of what comes       spends 0, keeps nothing, not shared
+--       Window unbounded         spends 0, keeps nothing, not shared
+--         Where FALSE            spends 0, keeps nothing, not shared
+--           Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- a condition said twice
+SELECT sym FROM trades WHERE price > 10 AND price > 10;
+-- plan:
+--   Stream of what comes
+--     Select sym
+--       Window unbounded
+--         Where price > 10
+--           Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                      owed exact, a stream of rows, from history
+--     Stream of what comes                spends 0, keeps nothing, not shared
+--       Select sym                        spends 0, keeps nothing, not shared
+--         Window unbounded                spends 0, keeps nothing, not shared
+--           Where price > 10              spends 0, keeps nothing, not shared
+--             Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- a condition on event time
+SELECT sym FROM trades WHERE ts >= '2026-01-31T12:00:00Z';
+-- plan:
+--   Stream of what comes
+--     Select sym
+--       Window unbounded
+--         Where ts >= INSTANT 1769860800000000
+--           Scan trades (sym, ts)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                owed exact, a stream of rows, from history
+--     Stream of what comes                          spends 0, keeps nothing, not shared
+--       Select sym                                  spends 0, keeps nothing, not shared
+--         Window unbounded                          spends 0, keeps nothing, not shared
+--           Where ts >= INSTANT 1769860800000000    spends 0, keeps nothing, not shared
+--             Scan trades (sym, ts)                 files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- a bool is a condition
+SELECT sym FROM trades WHERE buy;
+-- plan:
+--   Stream of what comes
+--     Select sym
+--       Window unbounded
+--         Where buy
+--           Scan trades (sym, buy)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                    owed exact, a stream of rows, from history
+--     Stream of what comes              spends 0, keeps nothing, not shared
+--       Select sym                      spends 0, keeps nothing, not shared
+--         Window unbounded              spends 0, keeps nothing, not shared
+--           Where buy                   spends 0, keeps nothing, not shared
+--             Scan trades (sym, buy)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- constants are computed once
+SELECT price * (1 + 1) AS double FROM trades WHERE price > 5 * 2;
+-- plan:
+--   Stream of what comes
+--     Select price * 2 as double
+--       Window unbounded
+--         Where price > 10
+--           Scan trades (price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                  owed exact, a stream of rows, from history
+--     Stream of what comes            spends 0, keeps nothing, not shared
+--       Select price * 2 as double    spends 0, keeps nothing, not shared
+--         Window unbounded            spends 0, keeps nothing, not shared
+--           Where price > 10          spends 0, keeps nothing, not shared
+--             Scan trades (price)     files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- a selection of a window
+SELECT sym, price FROM trades [RANGE 1 MINUTE] WHERE price > 10;
+-- plan:
+--   Window range 1 min
+--     Where price > 10
+--       Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                  owed exact, rows that come and go, from history
+--     Window range 1 min              spends 0, keeps rows of trades for range 1 min, not shared
+--       Where price > 10              spends 0, keeps nothing, not shared
+--         Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a selection of a subquery
+SELECT name FROM (SELECT sym AS name, price AS paid FROM trades) x WHERE paid > 10;
+-- plan:
+--   Stream of what comes
+--     Select sym as name
+--       Window unbounded
+--         Where price > 10
+--           Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                      owed exact, a stream of rows, from history
+--     Stream of what comes                spends 0, keeps nothing, not shared
+--       Select sym as name                spends 0, keeps nothing, not shared
+--         Window unbounded                spends 0, keeps nothing, not shared
+--           Where price > 10              spends 0, keeps nothing, not shared
+--             Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- a selection of a selection
+SELECT sym FROM (SELECT * FROM trades WHERE size > 1) x WHERE price > 10;
+-- plan:
+--   Stream of what comes
+--     Select sym
+--       Window unbounded
+--         Where size > 1 AND price > 10
+--           Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                            owed exact, a stream of rows, from history
+--     Stream of what comes                      spends 0, keeps nothing, not shared
+--       Select sym                              spends 0, keeps nothing, not shared
+--         Window unbounded                      spends 0, keeps nothing, not shared
+--           Where size > 1 AND price > 10       spends 0, keeps nothing, not shared
+--             Scan trades (sym, price, size)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- the same column twice
+SELECT sym, sym FROM trades;
+-- plan:
+--   Stream of what comes
+--     Select sym, sym as sym_2
+--       Window unbounded
+--         Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                owed exact, a stream of rows, from history
+--     Stream of what comes          spends 0, keeps nothing, not shared
+--       Select sym, sym as sym_2    spends 0, keeps nothing, not shared
+--         Window unbounded          spends 0, keeps nothing, not shared
+--           Scan trades (sym)       files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- quoted names
+SELECT price AS "Price paid" FROM trades WHERE size > 3;
+-- plan:
+--   Stream of what comes
+--     Select price as Price paid
+--       Window unbounded
+--         Where size > 3
+--           Scan trades (price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                       owed exact, a stream of rows, from history
+--     Stream of what comes                 spends 0, keeps nothing, not shared
+--       Select price as Price paid         spends 0, keeps nothing, not shared
+--         Window unbounded                 spends 0, keeps nothing, not shared
+--           Where size > 3                 spends 0, keeps nothing, not shared
+--             Scan trades (price, size)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- a selection from now on
+SELECT sym FROM trades WHERE price > 10 FROM NOW;
+-- plan:
+--   Stream of what comes
+--     Select sym
+--       Window unbounded
+--         Where price > 10
+--           Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                      owed exact, a stream of rows, from now
+--     Stream of what comes                spends 0, keeps nothing, not shared
+--       Select sym                        spends 0, keeps nothing, not shared
+--         Window unbounded                spends 0, keeps nothing, not shared
+--           Where price > 10              spends 0, keeps nothing, not shared
+--             Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- a selection of a stream whose late rows revise
+SELECT saddr FROM packets WHERE length > 1000;
+-- plan:
+--   Stream of what comes
+--     Select saddr
+--       Window unbounded
+--         Where length > 1000
+--           Scan packets (saddr, length)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                          owed exact, a stream of rows, from history
+--     Stream of what comes                    spends 0, keeps nothing, not shared
+--       Select saddr                          spends 0, keeps nothing, not shared
+--         Window unbounded                    spends 0, keeps nothing, not shared
+--           Where length > 1000               spends 0, keeps nothing, not shared
+--             Scan packets (saddr, length)    files, tick 1 s, late rows revise 1 min back
+--   memory bounded: each row is looked at once
+--   store of packets: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact

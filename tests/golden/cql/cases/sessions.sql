@@ -1,0 +1,94 @@
+-- rows of the run that goes on
+SELECT sym, price, size FROM trades [SESSION 1 MINUTE PARTITION BY sym] WHERE size > 10;
+-- plan:
+--   Where size > 10
+--     Window session 1 min partition by sym
+--       Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                             owed exact, rows that come and go, from history
+--     Where size > 10                            spends 0, keeps nothing, not shared
+--       Window session 1 min partition by sym    spends 0, keeps rows of trades for session 1 min partition by sym, not shared
+--         Scan trades (sym, price, size)         files, tick 1 s, late rows dropped
+--   memory window: rows of trades for session 1 min partition by sym
+--   store of trades: session 1 min partition by sym
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- how many rows a run has
+SELECT sym, COUNT(*) AS n FROM trades [SESSION 1 MINUTE PARTITION BY sym] GROUP BY sym;
+-- plan:
+--   Select sym, COUNT(*) as n
+--     Group COUNT(*) by sym
+--       Window session 1 min partition by sym
+--         Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                               owed exact, rows that come and go, from history
+--     Select sym, COUNT(*) as n                    spends 0, keeps nothing, not shared
+--       Group COUNT(*) by sym                      spends 0, keeps one row for each sym, not shared
+--         Window session 1 min partition by sym    spends 0, keeps rows of trades for session 1 min partition by sym, not shared
+--           Scan trades (sym)                      files, tick 1 s, late rows dropped
+--   memory window: rows of trades for session 1 min partition by sym
+--   store of trades: session 1 min partition by sym
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- how long a run is
+SELECT sym, MAX(ts) - MIN(ts) AS lasted FROM trades [SESSION 1 MINUTE PARTITION BY sym] GROUP BY sym;
+-- plan:
+--   Select sym, MAX(ts) - MIN(ts) as lasted
+--     Group MAX(ts), MIN(ts) by sym
+--       Window session 1 min partition by sym
+--         Scan trades (sym, ts)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                               owed exact, rows that come and go, from history
+--     Select sym, MAX(ts) - MIN(ts) as lasted      spends 0, keeps nothing, not shared
+--       Group MAX(ts), MIN(ts) by sym              spends 0, keeps one row for each sym, not shared
+--         Window session 1 min partition by sym    spends 0, keeps rows of trades for session 1 min partition by sym, not shared
+--           Scan trades (sym, ts)                  files, tick 1 s, late rows dropped
+--   memory window: rows of trades for session 1 min partition by sym
+--   store of trades: session 1 min partition by sym
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- runs that end
+SELECT DSTREAM(sym, COUNT(*) AS n) FROM trades [SESSION 1 MINUTE PARTITION BY sym] GROUP BY sym;
+-- plan:
+--   Stream of what goes
+--     Select sym, COUNT(*) as n
+--       Group COUNT(*) by sym
+--         Window session 1 min partition by sym
+--           Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                 owed exact, a stream of rows, from history
+--     Stream of what goes                            spends 0, keeps nothing, not shared
+--       Select sym, COUNT(*) as n                    spends 0, keeps nothing, not shared
+--         Group COUNT(*) by sym                      spends 0, keeps one row for each sym, not shared
+--           Window session 1 min partition by sym    spends 0, keeps rows of trades for session 1 min partition by sym, not shared
+--             Scan trades (sym)                      files, tick 1 s, late rows dropped
+--   memory window: rows of trades for session 1 min partition by sym
+--   store of trades: session 1 min partition by sym
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a run of all rows
+SELECT SUM(size) AS total FROM trades [SESSION 1 MINUTE] EVERY 10 SECONDS;
+-- plan:
+--   Select SUM(size) as total
+--     Group SUM(size)
+--       Window session 1 min
+--         Scan trades (size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer every 10 s              owed exact, rows that come and go, from history
+--     Select SUM(size) as total    spends 0, keeps nothing, not shared
+--       Group SUM(size)            spends 0, keeps one row, not shared
+--         Window session 1 min     spends 0, keeps rows of trades for session 1 min, not shared
+--           Scan trades (size)     files, tick 1 s, late rows dropped
+--   memory window: rows of trades for session 1 min
+--   store of trades: session 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact

@@ -1,0 +1,325 @@
+-- union
+SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW];
+-- plan:
+--   Union
+--     Window now
+--       Scan trades (sym)
+--     Window now
+--       Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change           owed exact, rows that come and go, from history
+--     Union                    spends 0, keeps each different row with its count, not shared
+--       Window now             spends 0, keeps rows of trades for now, not shared
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--       Window now             spends 0, keeps rows of quotes for now, not shared
+--         Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- union all
+SELECT sym FROM trades [NOW] UNION ALL SELECT sym FROM quotes [NOW];
+-- plan:
+--   Union all
+--     Window now
+--       Scan trades (sym)
+--     Window now
+--       Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change           owed exact, rows that come and go, from history
+--     Union all                spends 0, keeps each different row with its count, not shared
+--       Window now             spends 0, keeps rows of trades for now, not shared
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--       Window now             spends 0, keeps rows of quotes for now, not shared
+--         Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- union all of streams is a stream
+SELECT sym FROM trades UNION ALL SELECT sym FROM quotes;
+-- plan:
+--   Stream of what comes
+--     Union all
+--       Window unbounded
+--         Scan trades (sym)
+--       Window unbounded
+--         Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change             owed exact, a stream of rows, from history
+--     Stream of what comes       spends 0, keeps nothing, not shared
+--       Union all                spends 0, keeps each different row with its count, not shared
+--         Window unbounded       spends 0, keeps nothing, not shared
+--           Scan trades (sym)    files, tick 1 s, late rows dropped
+--         Window unbounded       spends 0, keeps nothing, not shared
+--           Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
+--   memory groups: each different row with its count
+--   store of quotes: no row is kept
+--   store of trades: no row is kept
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- except
+SELECT sym FROM trades [RANGE 1 MINUTE] EXCEPT SELECT sym FROM quotes [RANGE 1 MINUTE];
+-- plan:
+--   Except
+--     Window range 1 min
+--       Scan trades (sym)
+--     Window range 1 min
+--       Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change           owed exact, rows that come and go, from history
+--     Except                   spends 0, keeps each different row with its count, not shared
+--       Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--       Window range 1 min     spends 0, keeps rows of quotes for range 1 min, not shared
+--         Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for range 1 min
+--   store of quotes: range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- except all
+SELECT sym FROM trades [RANGE 1 MINUTE] EXCEPT ALL SELECT sym FROM quotes [RANGE 1 MINUTE];
+-- plan:
+--   Except all
+--     Window range 1 min
+--       Scan trades (sym)
+--     Window range 1 min
+--       Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change           owed exact, rows that come and go, from history
+--     Except all               spends 0, keeps each different row with its count, not shared
+--       Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--       Window range 1 min     spends 0, keeps rows of quotes for range 1 min, not shared
+--         Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for range 1 min
+--   store of quotes: range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- intersect
+SELECT sym FROM trades [RANGE 1 MINUTE] INTERSECT SELECT sym FROM symbols;
+-- plan:
+--   Intersect
+--     Window range 1 min
+--       Scan trades (sym)
+--     Select sym
+--       Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                            owed exact, rows that come and go, from history
+--     Intersect                                 spends 0, keeps each different row with its count, not shared
+--       Window range 1 min                      spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--         Scan trades (sym)                     files, tick 1 s, late rows dropped
+--       Select sym                              spends 0, keeps nothing, not shared
+--         Table symbols (sym, sector, since)    spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- intersect all
+SELECT sym FROM trades [ROWS 10] INTERSECT ALL SELECT sym FROM quotes [ROWS 10];
+-- plan:
+--   Intersect all
+--     Window rows 10
+--       Scan trades (sym)
+--     Window rows 10
+--       Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change           owed exact, rows that come and go, from history
+--     Intersect all            spends 0, keeps each different row with its count, not shared
+--       Window rows 10         spends 0, keeps 10 rows of trades, not shared
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--       Window rows 10         spends 0, keeps 10 rows of quotes, not shared
+--         Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
+--   memory groups: each different row with its count
+--   store of quotes: rows 10
+--   store of trades: rows 10
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- intersect binds tighter
+SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW] INTERSECT SELECT sym FROM symbols;
+-- plan:
+--   Union
+--     Window now
+--       Scan trades (sym)
+--     Intersect
+--       Window now
+--         Scan quotes (sym)
+--       Select sym
+--         Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                              owed exact, rows that come and go, from history
+--     Union                                       spends 0, keeps each different row with its count, not shared
+--       Window now                                spends 0, keeps rows of trades for now, not shared
+--         Scan trades (sym)                       files, tick 1 s, late rows dropped
+--       Intersect                                 spends 0, keeps each different row with its count, not shared
+--         Window now                              spends 0, keeps rows of quotes for now, not shared
+--           Scan quotes (sym)                     files, tick 1 s, late rows waited for 5 s
+--         Select sym                              spends 0, keeps nothing, not shared
+--           Table symbols (sym, sector, since)    spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- brackets
+(SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW]) EXCEPT SELECT sym FROM symbols;
+-- plan:
+--   Except
+--     Union
+--       Window now
+--         Scan trades (sym)
+--       Window now
+--         Scan quotes (sym)
+--     Select sym
+--       Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                            owed exact, rows that come and go, from history
+--     Except                                    spends 0, keeps each different row with its count, not shared
+--       Union                                   spends 0, keeps each different row with its count, not shared
+--         Window now                            spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                   files, tick 1 s, late rows dropped
+--         Window now                            spends 0, keeps rows of quotes for now, not shared
+--           Scan quotes (sym)                   files, tick 1 s, late rows waited for 5 s
+--       Select sym                              spends 0, keeps nothing, not shared
+--         Table symbols (sym, sector, since)    spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- an int and a float
+SELECT size FROM trades [NOW] UNION SELECT bid FROM quotes [NOW];
+-- plan:
+--   Union
+--     Window now
+--       Scan trades (size)
+--     Window now
+--       Scan quotes (bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change            owed exact, rows that come and go, from history
+--     Union                     spends 0, keeps each different row with its count, not shared
+--       Window now              spends 0, keeps rows of trades for now, not shared
+--         Scan trades (size)    files, tick 1 s, late rows dropped
+--       Window now              spends 0, keeps rows of quotes for now, not shared
+--         Scan quotes (bid)     files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- order and limit of the whole
+SELECT sym FROM trades [NOW] UNION SELECT sym FROM symbols ORDER BY sym DESC LIMIT 5;
+-- plan:
+--   First 5 by sym desc
+--     Union
+--       Window now
+--         Scan trades (sym)
+--       Select sym
+--         Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                              owed exact, rows that come and go, from history
+--     First 5 by sym desc                         spends 0, keeps nothing, not shared
+--       Union                                     spends 0, keeps each different row with its count, not shared
+--         Window now                              spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                     files, tick 1 s, late rows dropped
+--         Select sym                              spends 0, keeps nothing, not shared
+--           Table symbols (sym, sector, since)    spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a filter goes to both sides
+SELECT sym FROM (SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW]) x WHERE sym = 'A';
+-- plan:
+--   Union
+--     Window now
+--       Where sym = 'A'
+--         Scan trades (sym)
+--     Window now
+--       Where sym = 'A'
+--         Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change             owed exact, rows that come and go, from history
+--     Union                      spends 0, keeps each different row with its count, not shared
+--       Window now               spends 0, keeps rows of trades for now, not shared
+--         Where sym = 'A'        spends 0, keeps nothing, not shared
+--           Scan trades (sym)    files, tick 1 s, late rows dropped
+--       Window now               spends 0, keeps rows of quotes for now, not shared
+--         Where sym = 'A'        spends 0, keeps nothing, not shared
+--           Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a stream of the whole
+RSTREAM (SELECT sym FROM trades [NOW] EXCEPT SELECT sym FROM symbols);
+-- plan:
+--   Stream of what is there
+--     Except
+--       Window now
+--         Scan trades (sym)
+--       Select sym
+--         Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                              owed exact, a stream of rows, from history
+--     Stream of what is there                     spends 0, keeps nothing, not shared
+--       Except                                    spends 0, keeps each different row with its count, not shared
+--         Window now                              spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                     files, tick 1 s, late rows dropped
+--         Select sym                              spends 0, keeps nothing, not shared
+--           Table symbols (sym, sector, since)    spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- itself on both sides
+SELECT sym FROM trades [RANGE 2 MINUTES] EXCEPT SELECT sym FROM trades [RANGE 1 MINUTE];
+-- plan:
+--   Except
+--     Window range 2 min
+--       Scan trades (sym)
+--     Window range 1 min
+--       Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change           owed exact, rows that come and go, from history
+--     Except                   spends 0, keeps each different row with its count, not shared
+--       Window range 2 min     spends 0, keeps rows of trades for range 2 min, not shared
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--       Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 2 min
+--   store of trades: range 2 min, range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact

@@ -1,0 +1,586 @@
+-- a value
+SELECT sym FROM trades [NOW] WHERE price > (SELECT AVG(price) FROM trades [RANGE 1 MINUTE]);
+-- plan:
+--   Select sym
+--     Join the rows, sub1 on price > sub1.value
+--       Window now
+--         Scan trades (sym, price)
+--       Select AVG(price) as value
+--         Group AVG(price)
+--           Window range 1 min
+--             Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                 owed exact, rows that come and go, from history
+--     Select sym                                     spends 0, keeps nothing, not shared
+--       Join the rows, sub1 on price > sub1.value    spends 0, keeps rows of its inputs, not shared
+--         Window now                                 spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, price)                 files, tick 1 s, late rows dropped
+--         Select AVG(price) as value                 spends 0, keeps nothing, not shared
+--           Group AVG(price)                         spends 0, keeps one row, not shared
+--             Window range 1 min                     spends 0, keeps rows of trades for range 1 min, not shared
+--               Scan trades (sym, price)             files, tick 1 s, late rows dropped
+--   memory window: rows of trades for now
+--   store of trades: now, range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a value in the select list
+SELECT sym, price - (SELECT MAX(bid) FROM quotes [NOW]) AS above FROM trades [NOW];
+-- plan:
+--   Select sym, price - sub1.value as above
+--     Join the rows, sub1
+--       Window now
+--         Scan trades (sym, price)
+--       Select MAX(bid) as value
+--         Group MAX(bid)
+--           Window now
+--             Scan quotes (bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                             owed exact, rows that come and go, from history
+--     Select sym, price - sub1.value as above    spends 0, keeps nothing, not shared
+--       Join the rows, sub1                      spends 0, keeps rows of its inputs, not shared
+--         Window now                             spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, price)             files, tick 1 s, late rows dropped
+--         Select MAX(bid) as value               spends 0, keeps nothing, not shared
+--           Group MAX(bid)                       spends 0, keeps one row, not shared
+--             Window now                         spends 0, keeps rows of quotes for now, not shared
+--               Scan quotes (bid)                files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a value of one row
+SELECT sym FROM trades [NOW] WHERE price > (SELECT bid FROM quotes [ROWS 10] ORDER BY bid LIMIT 1);
+-- plan:
+--   Select sym
+--     Where price > sub1.value
+--       Left join the rows, sub1
+--         Window now
+--           Scan trades (sym, price)
+--         Select bid as value
+--           First 1 by bid
+--             Window rows 10
+--               Scan quotes (bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                      owed exact, rows that come and go, from history
+--     Select sym                          spends 0, keeps nothing, not shared
+--       Where price > sub1.value          spends 0, keeps nothing, not shared
+--         Left join the rows, sub1        spends 0, keeps rows of its inputs, not shared
+--           Window now                    spends 0, keeps rows of trades for now, not shared
+--             Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--           Select bid as value           spends 0, keeps nothing, not shared
+--             First 1 by bid              spends 0, keeps nothing, not shared
+--               Window rows 10            spends 0, keeps 10 rows of quotes, not shared
+--                 Scan quotes (bid)       files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: rows 10
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- two values
+SELECT sym FROM trades [NOW] WHERE price BETWEEN (SELECT MIN(bid) FROM quotes [NOW]) AND (SELECT MAX(ask) FROM quotes [NOW]);
+-- plan:
+--   Select sym
+--     Join the rows, sub1, sub2 on price BETWEEN sub1.value AND sub2.value
+--       Window now
+--         Scan trades (sym, price)
+--       Select MIN(bid) as value
+--         Group MIN(bid)
+--           Window now
+--             Scan quotes (bid, ask)
+--       Select MAX(ask) as value
+--         Group MAX(ask)
+--           Window now
+--             Scan quotes (bid, ask)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                            owed exact, rows that come and go, from history
+--     Select sym                                                                spends 0, keeps nothing, not shared
+--       Join the rows, sub1, sub2 on price BETWEEN sub1.value AND sub2.value    spends 0, keeps rows of its inputs, not shared
+--         Window now                                                            spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, price)                                            files, tick 1 s, late rows dropped
+--         Select MIN(bid) as value                                              spends 0, keeps nothing, not shared
+--           Group MIN(bid)                                                      spends 0, keeps one row, not shared
+--             Window now                                                        spends 0, keeps rows of quotes for now, not shared
+--               Scan quotes (bid, ask)                                          files, tick 1 s, late rows waited for 5 s
+--         Select MAX(ask) as value                                              spends 0, keeps nothing, not shared
+--           Group MAX(ask)                                                      spends 0, keeps one row, not shared
+--             Window now                                                        spends 0, keeps rows of quotes for now, not shared
+--               Scan quotes (bid, ask)                                          files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a value of each row
+SELECT sym, price FROM trades [NOW] t WHERE price > (SELECT AVG(p.price) FROM trades [RANGE 1 MINUTE] p WHERE p.sym = t.sym);
+-- plan:
+--   Select sym, price
+--     Where price > sub1.a1
+--       Left join the rows, sub1 on sym = sub1.k1
+--         Window now
+--           Scan trades (sym, price)
+--         Group AVG(price) as a1 by sym as k1
+--           Window range 1 min
+--             Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                   owed exact, rows that come and go, from history
+--     Select sym, price                                spends 0, keeps nothing, not shared
+--       Where price > sub1.a1                          spends 0, keeps nothing, not shared
+--         Left join the rows, sub1 on sym = sub1.k1    spends 0, keeps rows of its inputs, not shared
+--           Window now                                 spends 0, keeps rows of trades for now, not shared
+--             Scan trades (sym, price)                 files, tick 1 s, late rows dropped
+--           Group AVG(price) as a1 by sym as k1        spends 0, keeps one row for each k1, not shared
+--             Window range 1 min                       spends 0, keeps rows of trades for range 1 min, not shared
+--               Scan trades (sym, price)               files, tick 1 s, late rows dropped
+--   memory window: rows of trades for now
+--   store of trades: now, range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a count of each row
+SELECT sym, (SELECT COUNT(*) FROM quotes [RANGE 1 MINUTE] q WHERE q.sym = t.sym) AS quoted FROM trades [NOW] t;
+-- plan:
+--   Select sym, coalesce(sub1.a1, 0) as quoted
+--     Left join the rows, sub1 on sym = sub1.k1
+--       Window now
+--         Scan trades (sym)
+--       Group COUNT(*) as a1 by sym as k1
+--         Window range 1 min
+--           Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                 owed exact, rows that come and go, from history
+--     Select sym, coalesce(sub1.a1, 0) as quoted     spends 0, keeps nothing, not shared
+--       Left join the rows, sub1 on sym = sub1.k1    spends 0, keeps rows of its inputs, not shared
+--         Window now                                 spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                        files, tick 1 s, late rows dropped
+--         Group COUNT(*) as a1 by sym as k1          spends 0, keeps one row for each k1, not shared
+--           Window range 1 min                       spends 0, keeps rows of quotes for range 1 min, not shared
+--             Scan quotes (sym)                      files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: range 1 min
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a value by an inequality
+SELECT sym FROM trades [NOW] t WHERE (SELECT COUNT(*) FROM quotes [RANGE 1 MINUTE] q WHERE q.bid < t.price) > 3;
+-- plan:
+--   Select sym
+--     Where coalesce(sub1.a1, 0) > 3
+--       Left join the rows, sub1 on price = sub1.k1
+--         Window now
+--           Scan trades (sym, price)
+--         Group COUNT(*) as a1 by around.k1 as k1
+--           Join around, the rows on bid < around.k1
+--             Distinct
+--               Select price as k1
+--                 Window now
+--                   Scan trades (sym, price)
+--             Window range 1 min
+--               Scan quotes (bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                      owed exact, rows that come and go, from history
+--     Select sym                                          spends 0, keeps nothing, not shared
+--       Where coalesce(sub1.a1, 0) > 3                    spends 0, keeps nothing, not shared
+--         Left join the rows, sub1 on price = sub1.k1     spends 0, keeps rows of its inputs, not shared
+--           Window now                                    spends 0, keeps rows of trades for now, not shared
+--             Scan trades (sym, price)                    files, tick 1 s, late rows dropped
+--           Group COUNT(*) as a1 by around.k1 as k1       spends 0, keeps one row for each k1, not shared
+--             Join around, the rows on bid < around.k1    spends 0, keeps rows of its inputs, not shared
+--               Distinct                                  spends 0, keeps each different row with its count, not shared
+--                 Select price as k1                      spends 0, keeps nothing, not shared
+--                   Window now                            spends 0, keeps rows of trades for now, not shared
+--                     Scan trades (sym, price)            files, tick 1 s, late rows dropped
+--               Window range 1 min                        spends 0, keeps rows of quotes for range 1 min, not shared
+--                 Scan quotes (bid)                       files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: range 1 min
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- exists
+SELECT sym FROM trades [NOW] t WHERE EXISTS (SELECT 1 FROM quotes [RANGE 1 MINUTE] q WHERE q.sym = t.sym);
+-- plan:
+--   Select sym
+--     Join the rows, sub1 on sym = sub1.k1
+--       Window now
+--         Scan trades (sym)
+--       Distinct
+--         Select sym as k1
+--           Window range 1 min
+--             Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                            owed exact, rows that come and go, from history
+--     Select sym                                spends 0, keeps nothing, not shared
+--       Join the rows, sub1 on sym = sub1.k1    spends 0, keeps rows of its inputs, not shared
+--         Window now                            spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                   files, tick 1 s, late rows dropped
+--         Distinct                              spends 0, keeps each different row with its count, not shared
+--           Select sym as k1                    spends 0, keeps nothing, not shared
+--             Window range 1 min                spends 0, keeps rows of quotes for range 1 min, not shared
+--               Scan quotes (sym)               files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: range 1 min
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- exists with an inequality
+SELECT sym FROM trades [NOW] t WHERE EXISTS (SELECT 1 FROM quotes [RANGE 1 MINUTE] q WHERE q.sym = t.sym AND q.bid > t.price);
+-- plan:
+--   Select sym
+--     Join the rows, sub1 on sym = sub1.k1 AND price = sub1.k2
+--       Window now
+--         Scan trades (sym, price)
+--       Distinct
+--         Select around.k1 as k1, around.k2 as k2
+--           Join around, the rows on sym = around.k1 AND bid > around.k2
+--             Distinct
+--               Select sym as k1, price as k2
+--                 Window now
+--                   Scan trades (sym, price)
+--             Window range 1 min
+--               Scan quotes (sym, bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                          owed exact, rows that come and go, from history
+--     Select sym                                                              spends 0, keeps nothing, not shared
+--       Join the rows, sub1 on sym = sub1.k1 AND price = sub1.k2              spends 0, keeps rows of its inputs, not shared
+--         Window now                                                          spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, price)                                          files, tick 1 s, late rows dropped
+--         Distinct                                                            spends 0, keeps each different row with its count, not shared
+--           Select around.k1 as k1, around.k2 as k2                           spends 0, keeps nothing, not shared
+--             Join around, the rows on sym = around.k1 AND bid > around.k2    spends 0, keeps rows of its inputs, not shared
+--               Distinct                                                      spends 0, keeps each different row with its count, not shared
+--                 Select sym as k1, price as k2                               spends 0, keeps nothing, not shared
+--                   Window now                                                spends 0, keeps rows of trades for now, not shared
+--                     Scan trades (sym, price)                                files, tick 1 s, late rows dropped
+--               Window range 1 min                                            spends 0, keeps rows of quotes for range 1 min, not shared
+--                 Scan quotes (sym, bid)                                      files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: range 1 min
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- exists at all
+SELECT sym FROM trades [NOW] WHERE EXISTS (SELECT sym FROM symbols WHERE sector = 'metal');
+-- plan:
+--   Select sym
+--     Join the rows, sub1
+--       Window now
+--         Scan trades (sym)
+--       Where coalesce(a1, 0) > 0
+--         Group COUNT(*) as a1
+--           Select sym
+--             Where sector = 'metal'
+--               Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                    owed exact, rows that come and go, from history
+--     Select sym                                        spends 0, keeps nothing, not shared
+--       Join the rows, sub1                             spends 0, keeps rows of its inputs, not shared
+--         Window now                                    spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                           files, tick 1 s, late rows dropped
+--         Where coalesce(a1, 0) > 0                     spends 0, keeps nothing, not shared
+--           Group COUNT(*) as a1                        spends 0, keeps one row, not shared
+--             Select sym                                spends 0, keeps nothing, not shared
+--               Where sector = 'metal'                  spends 0, keeps nothing, not shared
+--                 Table symbols (sym, sector, since)    spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- not exists
+SELECT sym FROM trades [NOW] t WHERE NOT EXISTS (SELECT 1 FROM quotes [RANGE 1 MINUTE] q WHERE q.sym = t.sym);
+-- plan:
+--   Select sym
+--     Where NOT coalesce(sub1.a1, 0) > 0
+--       Left join the rows, sub1 on sym = sub1.k1
+--         Window now
+--           Scan trades (sym)
+--         Group COUNT(*) as a1 by sym as k1
+--           Window range 1 min
+--             Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                   owed exact, rows that come and go, from history
+--     Select sym                                       spends 0, keeps nothing, not shared
+--       Where NOT coalesce(sub1.a1, 0) > 0             spends 0, keeps nothing, not shared
+--         Left join the rows, sub1 on sym = sub1.k1    spends 0, keeps rows of its inputs, not shared
+--           Window now                                 spends 0, keeps rows of trades for now, not shared
+--             Scan trades (sym)                        files, tick 1 s, late rows dropped
+--           Group COUNT(*) as a1 by sym as k1          spends 0, keeps one row for each k1, not shared
+--             Window range 1 min                       spends 0, keeps rows of quotes for range 1 min, not shared
+--               Scan quotes (sym)                      files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: range 1 min
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- in
+SELECT sym, price FROM trades [NOW] WHERE sym IN (SELECT sym FROM symbols WHERE sector = 'metal');
+-- plan:
+--   Select sym, price
+--     Join the rows, sub1 on sym = sub1.k1
+--       Window now
+--         Scan trades (sym, price)
+--       Distinct
+--         Select sym as k1
+--           Where sector = 'metal'
+--             Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                  owed exact, rows that come and go, from history
+--     Select sym, price                               spends 0, keeps nothing, not shared
+--       Join the rows, sub1 on sym = sub1.k1          spends 0, keeps rows of its inputs, not shared
+--         Window now                                  spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, price)                  files, tick 1 s, late rows dropped
+--         Distinct                                    spends 0, keeps each different row with its count, not shared
+--           Select sym as k1                          spends 0, keeps nothing, not shared
+--             Where sector = 'metal'                  spends 0, keeps nothing, not shared
+--               Table symbols (sym, sector, since)    spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- in, of each row
+SELECT sym FROM trades [NOW] t WHERE size IN (SELECT length FROM packets [NOW] p WHERE p.saddr = t.sym);
+-- plan:
+--   Select sym
+--     Join the rows, sub1 on sym = sub1.k1 AND size = sub1.k2
+--       Window now
+--         Scan trades (sym, size)
+--       Distinct
+--         Select saddr as k1, length as k2
+--           Window now
+--             Scan packets (saddr, length)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                               owed exact, rows that come and go, from history
+--     Select sym                                                   spends 0, keeps nothing, not shared
+--       Join the rows, sub1 on sym = sub1.k1 AND size = sub1.k2    spends 0, keeps rows of its inputs, not shared
+--         Window now                                               spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, size)                                files, tick 1 s, late rows dropped
+--         Distinct                                                 spends 0, keeps each different row with its count, not shared
+--           Select saddr as k1, length as k2                       spends 0, keeps nothing, not shared
+--             Window now                                           spends 0, keeps rows of packets for now, not shared
+--               Scan packets (saddr, length)                       files, tick 1 s, late rows revise 1 min back
+--   memory window: rows of trades for now
+--   store of packets: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- not in
+SELECT sym FROM trades [NOW] WHERE sym NOT IN (SELECT sym FROM symbols);
+-- plan:
+--   Select sym
+--     Where NOT CASE WHEN sub1.a1 = 0 THEN FALSE WHEN coalesce(sub2.a1, 0) > 0 THEN TRUE WHEN sym IS NULL OR sub1.a1 > sub1.a2 THEN NULL ELSE FALSE END
+--       Left join the rows, sub2 on sym = sub2.k1
+--         Join the rows, sub1
+--           Window now
+--             Scan trades (sym)
+--           Group COUNT(*) as a1, COUNT(sym) as a2
+--             Select sym
+--               Table symbols (sym, sector, since)
+--         Group COUNT(*) as a1 by sym as k1
+--           Select sym
+--             Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                                                                                                         owed exact, rows that come and go, from history
+--     Select sym                                                                                                                                             spends 0, keeps nothing, not shared
+--       Where NOT CASE WHEN sub1.a1 = 0 THEN FALSE WHEN coalesce(sub2.a1, 0) > 0 THEN TRUE WHEN sym IS NULL OR sub1.a1 > sub1.a2 THEN NULL ELSE FALSE END    spends 0, keeps nothing, not shared
+--         Left join the rows, sub2 on sym = sub2.k1                                                                                                          spends 0, keeps rows of its inputs, not shared
+--           Join the rows, sub1                                                                                                                              spends 0, keeps rows of its inputs, not shared
+--             Window now                                                                                                                                     spends 0, keeps rows of trades for now, not shared
+--               Scan trades (sym)                                                                                                                            files, tick 1 s, late rows dropped
+--             Group COUNT(*) as a1, COUNT(sym) as a2                                                                                                         spends 0, keeps one row, not shared
+--               Select sym                                                                                                                                   spends 0, keeps nothing, not shared
+--                 Table symbols (sym, sector, since)                                                                                                         spends 0, /symbols.csv, not shared
+--           Group COUNT(*) as a1 by sym as k1                                                                                                                spends 0, keeps one row for each k1, not shared
+--             Select sym                                                                                                                                     spends 0, keeps nothing, not shared
+--               Table symbols (sym, sector, since)                                                                                                           spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- in, inside a condition
+SELECT sym FROM trades [NOW] WHERE buy OR sym IN (SELECT sym FROM symbols);
+-- plan:
+--   Select sym
+--     Where buy OR CASE WHEN sub1.a1 = 0 THEN FALSE WHEN coalesce(sub2.a1, 0) > 0 THEN TRUE WHEN sym IS NULL OR sub1.a1 > sub1.a2 THEN NULL ELSE FALSE END
+--       Left join the rows, sub2 on sym = sub2.k1
+--         Join the rows, sub1
+--           Window now
+--             Scan trades (sym, buy)
+--           Group COUNT(*) as a1, COUNT(sym) as a2
+--             Select sym
+--               Table symbols (sym, sector, since)
+--         Group COUNT(*) as a1 by sym as k1
+--           Select sym
+--             Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                                                                                                            owed exact, rows that come and go, from history
+--     Select sym                                                                                                                                                spends 0, keeps nothing, not shared
+--       Where buy OR CASE WHEN sub1.a1 = 0 THEN FALSE WHEN coalesce(sub2.a1, 0) > 0 THEN TRUE WHEN sym IS NULL OR sub1.a1 > sub1.a2 THEN NULL ELSE FALSE END    spends 0, keeps nothing, not shared
+--         Left join the rows, sub2 on sym = sub2.k1                                                                                                             spends 0, keeps rows of its inputs, not shared
+--           Join the rows, sub1                                                                                                                                 spends 0, keeps rows of its inputs, not shared
+--             Window now                                                                                                                                        spends 0, keeps rows of trades for now, not shared
+--               Scan trades (sym, buy)                                                                                                                          files, tick 1 s, late rows dropped
+--             Group COUNT(*) as a1, COUNT(sym) as a2                                                                                                            spends 0, keeps one row, not shared
+--               Select sym                                                                                                                                      spends 0, keeps nothing, not shared
+--                 Table symbols (sym, sector, since)                                                                                                            spends 0, /symbols.csv, not shared
+--           Group COUNT(*) as a1 by sym as k1                                                                                                                   spends 0, keeps one row for each k1, not shared
+--             Select sym                                                                                                                                        spends 0, keeps nothing, not shared
+--               Table symbols (sym, sector, since)                                                                                                              spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- in groups
+SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym HAVING COUNT(*) > (SELECT COUNT(*) FROM symbols);
+-- plan:
+--   Select sym, COUNT(*) as n
+--     Join the rows, sub1 on COUNT(*) > sub1.value
+--       Group COUNT(*) by sym
+--         Window range 1 min
+--           Scan trades (sym)
+--       Select COUNT(*) as value
+--         Group COUNT(*)
+--           Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                    owed exact, rows that come and go, from history
+--     Select sym, COUNT(*) as n                         spends 0, keeps nothing, not shared
+--       Join the rows, sub1 on COUNT(*) > sub1.value    spends 0, keeps rows of its inputs, not shared
+--         Group COUNT(*) by sym                         spends 0, keeps one row for each sym, shared by 2 queries
+--           Window range 1 min                          spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--             Scan trades (sym)                         files, tick 1 s, late rows dropped
+--         Select COUNT(*) as value                      spends 0, keeps nothing, not shared
+--           Group COUNT(*)                              spends 0, keeps one row, not shared
+--             Table symbols (sym, sector, since)        spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- inside an expression
+SELECT sym FROM trades [NOW] WHERE price > 2 * (SELECT AVG(bid) FROM quotes [RANGE 1 MINUTE]) + 1;
+-- plan:
+--   Select sym
+--     Join the rows, sub1 on price > 2 * sub1.value + 1
+--       Window now
+--         Scan trades (sym, price)
+--       Select AVG(bid) as value
+--         Group AVG(bid)
+--           Window range 1 min
+--             Scan quotes (bid)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                         owed exact, rows that come and go, from history
+--     Select sym                                             spends 0, keeps nothing, not shared
+--       Join the rows, sub1 on price > 2 * sub1.value + 1    spends 0, keeps rows of its inputs, not shared
+--         Window now                                         spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym, price)                         files, tick 1 s, late rows dropped
+--         Select AVG(bid) as value                           spends 0, keeps nothing, not shared
+--           Group AVG(bid)                                   spends 0, keeps one row, not shared
+--             Window range 1 min                             spends 0, keeps rows of quotes for range 1 min, not shared
+--               Scan quotes (bid)                            files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: range 1 min
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- in FROM
+SELECT x.sym FROM (SELECT sym, price FROM trades [RANGE 1 MINUTE] WHERE size > 10) x WHERE x.price > 5;
+-- plan:
+--   Select sym
+--     Window range 1 min
+--       Where size > 10 AND price > 5
+--         Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                          owed exact, rows that come and go, from history
+--     Select sym                              spends 0, keeps nothing, not shared
+--       Window range 1 min                    spends 0, keeps rows of trades for range 1 min, not shared
+--         Where size > 10 AND price > 5       spends 0, keeps nothing, not shared
+--           Scan trades (sym, price, size)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- nested in FROM
+SELECT sym FROM (SELECT sym, p FROM (SELECT sym, price AS p, size FROM trades [NOW]) y WHERE size > 3) x WHERE p > 5;
+-- plan:
+--   Select sym
+--     Window now
+--       Where size > 3 AND price > 5
+--         Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                          owed exact, rows that come and go, from history
+--     Select sym                              spends 0, keeps nothing, not shared
+--       Window now                            spends 0, keeps rows of trades for now, not shared
+--         Where size > 3 AND price > 5        spends 0, keeps nothing, not shared
+--           Scan trades (sym, price, size)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- of a set
+SELECT sym FROM trades [NOW] WHERE sym IN (SELECT sym FROM quotes [NOW] UNION SELECT sym FROM symbols);
+-- plan:
+--   Select sym
+--     Join the rows, sub1 on sym = sub1.k1
+--       Window now
+--         Scan trades (sym)
+--       Distinct
+--         Select sym as k1
+--           Union
+--             Window now
+--               Scan quotes (sym)
+--             Select sym
+--               Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                    owed exact, rows that come and go, from history
+--     Select sym                                        spends 0, keeps nothing, not shared
+--       Join the rows, sub1 on sym = sub1.k1            spends 0, keeps rows of its inputs, not shared
+--         Window now                                    spends 0, keeps rows of trades for now, not shared
+--           Scan trades (sym)                           files, tick 1 s, late rows dropped
+--         Distinct                                      spends 0, keeps each different row with its count, not shared
+--           Select sym as k1                            spends 0, keeps nothing, not shared
+--             Union                                     spends 0, keeps each different row with its count, not shared
+--               Window now                              spends 0, keeps rows of quotes for now, not shared
+--                 Scan quotes (sym)                     files, tick 1 s, late rows waited for 5 s
+--               Select sym                              spends 0, keeps nothing, not shared
+--                 Table symbols (sym, sector, since)    spends 0, /symbols.csv, not shared
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact

@@ -1,0 +1,225 @@
+-- of a view
+SELECT sym, worth FROM big WHERE worth > 1000;
+-- plan:
+--   Stream of what comes
+--     Select sym, price * size as worth
+--       Window unbounded
+--         Where size > 100 AND price * size > 1000
+--           Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                    owed exact, a stream of rows, from history
+--     Stream of what comes                              spends 0, keeps nothing, not shared
+--       Select sym, price * size as worth               spends 0, keeps nothing, not shared
+--         Window unbounded                              spends 0, keeps nothing, not shared
+--           Where size > 100 AND price * size > 1000    spends 0, keeps nothing, not shared
+--             Scan trades (sym, price, size)            files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- of a view under an alias
+SELECT b.sym FROM big b WHERE b.worth > 1000;
+-- plan:
+--   Stream of what comes
+--     Select sym
+--       Window unbounded
+--         Where size > 100 AND price * size > 1000
+--           Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                    owed exact, a stream of rows, from history
+--     Stream of what comes                              spends 0, keeps nothing, not shared
+--       Select sym                                      spends 0, keeps nothing, not shared
+--         Window unbounded                              spends 0, keeps nothing, not shared
+--           Where size > 100 AND price * size > 1000    spends 0, keeps nothing, not shared
+--             Scan trades (sym, price, size)            files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
+
+-- groups of a view
+SELECT sym, SUM(worth) + 0 AS total FROM big [RANGE 1 MINUTE] GROUP BY sym;
+-- plan:
+--   Select sym, SUM(worth) + 0 as total
+--     Group SUM(worth) by sym
+--       Select sym, price * size as worth
+--         Window range 1 min
+--           Where size > 100
+--             Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                              owed exact, rows that come and go, from history
+--     Select sym, SUM(worth) + 0 as total         spends 0, keeps nothing, not shared
+--       Group SUM(worth) by sym                   spends 0, keeps one row for each sym, not shared
+--         Select sym, price * size as worth       spends 0, keeps nothing, not shared
+--           Window range 1 min                    spends 0, keeps rows of trades for range 1 min, not shared
+--             Where size > 100                    spends 0, keeps nothing, not shared
+--               Scan trades (sym, price, size)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a view of groups
+SELECT sym FROM counts WHERE n > 10;
+-- plan:
+--   Select sym
+--     Where COUNT(*) > 10
+--       Group COUNT(*) by sym
+--         Window range 1 min
+--           Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change               owed exact, rows that come and go, from history
+--     Select sym                   spends 0, keeps nothing, not shared
+--       Where COUNT(*) > 10        spends 0, keeps nothing, not shared
+--         Group COUNT(*) by sym    spends 0, keeps one row for each sym, shared by 2 queries
+--           Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--             Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a view joined with another
+SELECT c.sym, c.n, b.worth FROM counts c JOIN big [NOW] b ON c.sym = b.sym;
+-- plan:
+--   Select c.sym as sym, c.n as n, b.worth as worth
+--     Join c, b on c.sym = b.sym
+--       Select sym, COUNT(*) as n
+--         Group COUNT(*) by sym
+--           Window range 1 min
+--             Scan trades (sym, price, size)
+--       Select sym, price * size as worth
+--         Window now
+--           Where size > 100
+--             Scan trades (sym, price, size)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                     owed exact, rows that come and go, from history
+--     Select c.sym as sym, c.n as n, b.worth as worth    spends 0, keeps nothing, not shared
+--       Join c, b on c.sym = b.sym                       spends 0, keeps rows of its inputs, not shared
+--         Select sym, COUNT(*) as n                      spends 0, keeps nothing, not shared
+--           Group COUNT(*) by sym                        spends 0, keeps one row for each sym, not shared
+--             Window range 1 min                         spends 0, keeps rows of trades for range 1 min, not shared
+--               Scan trades (sym, price, size)           files, tick 1 s, late rows dropped
+--         Select sym, price * size as worth              spends 0, keeps nothing, not shared
+--           Window now                                   spends 0, keeps rows of trades for now, not shared
+--             Where size > 100                           spends 0, keeps nothing, not shared
+--               Scan trades (sym, price, size)           files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min, now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a view used twice
+SELECT a.sym FROM counts a JOIN counts b ON a.n = b.n AND a.sym < b.sym;
+-- plan:
+--   Select a.sym as sym
+--     Join a, b on a.n = b.n AND a.sym < b.sym
+--       Select sym, COUNT(*) as n
+--         Group COUNT(*) by sym
+--           Window range 1 min
+--             Scan trades (sym)
+--       Select sym, COUNT(*) as n
+--         Group COUNT(*) by sym
+--           Window range 1 min
+--             Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                owed exact, rows that come and go, from history
+--     Select a.sym as sym                           spends 0, keeps nothing, not shared
+--       Join a, b on a.n = b.n AND a.sym < b.sym    spends 0, keeps rows of its inputs, not shared
+--         Select sym, COUNT(*) as n                 spends 0, keeps nothing, not shared
+--           Group COUNT(*) by sym                   spends 0, keeps one row for each sym, shared by 2 queries
+--             Window range 1 min                    spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--               Scan trades (sym)                   files, tick 1 s, late rows dropped
+--         Select sym, COUNT(*) as n                 spends 0, keeps nothing, not shared
+--           Group COUNT(*) by sym                   spends 0, keeps one row for each sym, shared by 2 queries
+--             Window range 1 min                    spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--               Scan trades (sym)                   files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a standing query of rows
+SELECT sym FROM busy WHERE n > 10;
+-- plan:
+--   Select sym
+--     Where COUNT(*) > 1 AND COUNT(*) > 10
+--       Group COUNT(*) by sym
+--         Window range 1 min
+--           Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                            owed exact, rows that come and go, from history
+--     Select sym                                spends 0, keeps nothing, not shared
+--       Where COUNT(*) > 1 AND COUNT(*) > 10    spends 0, keeps nothing, not shared
+--         Group COUNT(*) by sym                 spends 0, keeps one row for each sym, shared by 2 queries
+--           Window range 1 min                  spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--             Scan trades (sym)                 files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a standing query of rows, counted
+SELECT COUNT(*) AS busy_ones FROM busy;
+-- plan:
+--   Select COUNT(*) as busy_ones
+--     Group COUNT(*)
+--       Select sym
+--         Where COUNT(*) > 1
+--           Group COUNT(*) by sym
+--             Window range 1 min
+--               Scan trades (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                   owed exact, rows that come and go, from history
+--     Select COUNT(*) as busy_ones     spends 0, keeps nothing, not shared
+--       Group COUNT(*)                 spends 0, keeps one row, not shared
+--         Select sym                   spends 0, keeps nothing, not shared
+--           Where COUNT(*) > 1         spends 0, keeps nothing, shared by 2 queries
+--             Group COUNT(*) by sym    spends 0, keeps one row for each sym, shared by 2 queries
+--               Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
+--                 Scan trades (sym)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a stored table
+SELECT sym FROM symbols WHERE sector = 'metal';
+-- plan:
+--   Select sym
+--     Where sector = 'metal'
+--       Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                            owed exact, rows that come and go, from history
+--     Select sym                                spends 0, keeps nothing, not shared
+--       Where sector = 'metal'                  spends 0, keeps nothing, not shared
+--         Table symbols (sym, sector, since)    spends 0, /symbols.csv, not shared
+--   memory bounded: rows of table symbols
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- groups of a stored table
+SELECT sector, COUNT(*) AS n FROM symbols GROUP BY sector;
+-- plan:
+--   Select sector, COUNT(*) as n
+--     Group COUNT(*) by sector
+--       Table symbols (sym, sector, since)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                            owed exact, rows that come and go, from history
+--     Select sector, COUNT(*) as n              spends 0, keeps nothing, not shared
+--       Group COUNT(*) by sector                spends 0, keeps one row for each sector, not shared
+--         Table symbols (sym, sector, since)    spends 0, /symbols.csv, not shared
+--   memory groups: one row for each sector
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact

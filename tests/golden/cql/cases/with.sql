@@ -1,0 +1,210 @@
+-- one name
+WITH dear AS (SELECT sym, price FROM trades [RANGE 1 MINUTE] WHERE price > 10) SELECT sym FROM dear;
+-- plan:
+--   Select sym
+--     Window range 1 min
+--       Where price > 10
+--         Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                    owed exact, rows that come and go, from history
+--     Select sym                        spends 0, keeps nothing, not shared
+--       Window range 1 min              spends 0, keeps rows of trades for range 1 min, not shared
+--         Where price > 10              spends 0, keeps nothing, not shared
+--           Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for range 1 min
+--   store of trades: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- used twice
+WITH load AS (SELECT saddr, SUM(length) AS traffic FROM packets [RANGE 1 MINUTE] GROUP BY saddr) SELECT saddr FROM load WHERE traffic > (SELECT AVG(traffic) FROM load);
+-- plan:
+--   Select saddr
+--     Join the rows, sub1 on traffic > sub1.value
+--       Select saddr, SUM(length) as traffic
+--         Group SUM(length) by saddr
+--           Window range 1 min
+--             Scan packets (saddr, length)
+--       Select AVG(traffic) as value
+--         Group AVG(traffic)
+--           Select saddr, SUM(length) as traffic
+--             Group SUM(length) by saddr
+--               Window range 1 min
+--                 Scan packets (saddr, length)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                   owed exact, rows that come and go, from history
+--     Select saddr                                     spends 0, keeps nothing, not shared
+--       Join the rows, sub1 on traffic > sub1.value    spends 0, keeps rows of its inputs, not shared
+--         Select saddr, SUM(length) as traffic         spends 0, keeps nothing, not shared
+--           Group SUM(length) by saddr                 spends 0, keeps one row for each saddr, not shared
+--             Window range 1 min                       spends 0, keeps rows of packets for range 1 min, not shared
+--               Scan packets (saddr, length)           files, tick 1 s, late rows revise 1 min back
+--         Select AVG(traffic) as value                 spends 0, keeps nothing, not shared
+--           Group AVG(traffic)                         spends 0, keeps one row, not shared
+--             Select saddr, SUM(length) as traffic     spends 0, keeps nothing, not shared
+--               Group SUM(length) by saddr             spends 0, keeps one row for each saddr, not shared
+--                 Window range 1 min                   spends 0, keeps rows of packets for range 1 min, not shared
+--                   Scan packets (saddr, length)       files, tick 1 s, late rows revise 1 min back
+--   memory window: rows of packets for range 1 min
+--   store of packets: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- one by another
+WITH a AS (SELECT sym, price FROM trades [NOW]), b AS (SELECT sym, price FROM a WHERE price > 1) SELECT a.sym FROM a JOIN b ON a.sym = b.sym;
+-- plan:
+--   Select a.sym as sym
+--     Join a, b on a.sym = b.sym
+--       Select sym
+--         Window now
+--           Scan trades (sym, price)
+--       Select sym
+--         Window now
+--           Where price > 1
+--             Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                        owed exact, rows that come and go, from history
+--     Select a.sym as sym                   spends 0, keeps nothing, not shared
+--       Join a, b on a.sym = b.sym          spends 0, keeps rows of its inputs, not shared
+--         Select sym                        spends 0, keeps nothing, not shared
+--           Window now                      spends 0, keeps rows of trades for now, not shared
+--             Scan trades (sym, price)      files, tick 1 s, late rows dropped
+--         Select sym                        spends 0, keeps nothing, not shared
+--           Window now                      spends 0, keeps rows of trades for now, not shared
+--             Where price > 1               spends 0, keeps nothing, not shared
+--               Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--   memory window: rows of trades for now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- the share at the top
+WITH load AS (SELECT saddr, daddr, SUM(length) AS traffic FROM packets [RANGE 1 MINUTE] GROUP BY saddr, daddr) SELECT saddr, daddr, traffic FROM load l1 WHERE (SELECT COUNT(*) FROM load l2 WHERE l2.traffic < l1.traffic) > (SELECT 0.95 * COUNT(*) FROM load);
+-- plan:
+--   Select saddr, daddr, traffic
+--     Join the rows, sub2 on coalesce(sub1.a1, 0) > sub2.value
+--       Left join the rows, sub1 on traffic = sub1.k1
+--         Select saddr, daddr, SUM(length) as traffic
+--           Group SUM(length) by saddr, daddr
+--             Window range 1 min
+--               Scan packets (saddr, daddr, length)
+--         Group COUNT(*) as a1 by around.k1 as k1
+--           Join around, the rows on traffic < around.k1
+--             Distinct
+--               Select SUM(length) as k1
+--                 Group SUM(length) by saddr, daddr
+--                   Window range 1 min
+--                     Scan packets (saddr, daddr, length)
+--             Select saddr, daddr, SUM(length) as traffic
+--               Group SUM(length) by saddr, daddr
+--                 Window range 1 min
+--                   Scan packets (saddr, daddr, length)
+--       Select 0.95 * COUNT(*) as value
+--         Group COUNT(*)
+--           Select saddr, daddr, SUM(length) as traffic
+--             Group SUM(length) by saddr, daddr
+--               Window range 1 min
+--                 Scan packets (saddr, daddr, length)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                                owed exact, rows that come and go, from history
+--     Select saddr, daddr, traffic                                  spends 0, keeps nothing, not shared
+--       Join the rows, sub2 on coalesce(sub1.a1, 0) > sub2.value    spends 0, keeps rows of its inputs, not shared
+--         Left join the rows, sub1 on traffic = sub1.k1             spends 0, keeps rows of its inputs, not shared
+--           Select saddr, daddr, SUM(length) as traffic             spends 0, keeps nothing, not shared
+--             Group SUM(length) by saddr, daddr                     spends 0, keeps one row for each saddr, daddr, not shared
+--               Window range 1 min                                  spends 0, keeps rows of packets for range 1 min, not shared
+--                 Scan packets (saddr, daddr, length)               files, tick 1 s, late rows revise 1 min back
+--           Group COUNT(*) as a1 by around.k1 as k1                 spends 0, keeps one row for each k1, not shared
+--             Join around, the rows on traffic < around.k1          spends 0, keeps rows of its inputs, not shared
+--               Distinct                                            spends 0, keeps each different row with its count, not shared
+--                 Select SUM(length) as k1                          spends 0, keeps nothing, not shared
+--                   Group SUM(length) by saddr, daddr               spends 0, keeps one row for each saddr, daddr, not shared
+--                     Window range 1 min                            spends 0, keeps rows of packets for range 1 min, not shared
+--                       Scan packets (saddr, daddr, length)         files, tick 1 s, late rows revise 1 min back
+--               Select saddr, daddr, SUM(length) as traffic         spends 0, keeps nothing, not shared
+--                 Group SUM(length) by saddr, daddr                 spends 0, keeps one row for each saddr, daddr, not shared
+--                   Window range 1 min                              spends 0, keeps rows of packets for range 1 min, not shared
+--                     Scan packets (saddr, daddr, length)           files, tick 1 s, late rows revise 1 min back
+--         Select 0.95 * COUNT(*) as value                           spends 0, keeps nothing, not shared
+--           Group COUNT(*)                                          spends 0, keeps one row, not shared
+--             Select saddr, daddr, SUM(length) as traffic           spends 0, keeps nothing, not shared
+--               Group SUM(length) by saddr, daddr                   spends 0, keeps one row for each saddr, daddr, not shared
+--                 Window range 1 min                                spends 0, keeps rows of packets for range 1 min, not shared
+--                   Scan packets (saddr, daddr, length)             files, tick 1 s, late rows revise 1 min back
+--   memory window: rows of packets for range 1 min
+--   store of packets: range 1 min
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a name that hides a stream
+WITH trades AS (SELECT sym FROM quotes [NOW]) SELECT sym FROM trades;
+-- plan:
+--   Window now
+--     Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change         owed exact, rows that come and go, from history
+--     Window now             spends 0, keeps rows of quotes for now, not shared
+--       Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of quotes for now
+--   store of quotes: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a number from a name
+WITH dear AS (SELECT price FROM trades [RANGE 1 MINUTE] WHERE price > 10) SELECT AVG(price) FROM dear;
+-- plan:
+--   q: avg(price) from trades [range 1 min] where price > 10, on change, exact
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                   owed exact
+--     Aggregate avg(price)             spends 0, shard 2
+--       Window range 1 min             spends 0, panes of 1 s, from history, not shared
+--         Where price > 10             spends 0
+--           Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   kept back 0 of the error: nothing here is approximate
+
+-- a window over a name
+WITH dear AS (SELECT sym, price FROM trades WHERE price > 10) SELECT sym FROM dear [ROWS 3];
+-- plan:
+--   Select sym
+--     Window rows 3
+--       Where price > 10
+--         Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                    owed exact, rows that come and go, from history
+--     Select sym                        spends 0, keeps nothing, not shared
+--       Window rows 3                   spends 0, keeps 3 rows of trades, not shared
+--         Where price > 10              spends 0, keeps nothing, not shared
+--           Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--   memory bounded: 3 rows of trades
+--   store of trades: rows 3
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
+
+-- a set of names
+WITH a AS (SELECT sym FROM trades [NOW]), b AS (SELECT sym FROM quotes [NOW]) SELECT sym FROM a EXCEPT SELECT sym FROM b;
+-- plan:
+--   Except
+--     Window now
+--       Scan trades (sym)
+--     Window now
+--       Scan quotes (sym)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change           owed exact, rows that come and go, from history
+--     Except                   spends 0, keeps each different row with its count, not shared
+--       Window now             spends 0, keeps rows of trades for now, not shared
+--         Scan trades (sym)    files, tick 1 s, late rows dropped
+--       Window now             spends 0, keeps rows of quotes for now, not shared
+--         Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: now
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact
