@@ -12,8 +12,10 @@ import numpy as np
 
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import answers, as_answers
+from streamgauge.results.row_blocks import as_row_changes, row_changes
 from streamgauge.sources.plant import Plant, PlantWriter
 from streamgauge.testing.waiting import wait_until
+from tests.chaos.victim import VIEWS
 
 VICTIM = Path(__file__).with_name("victim.py")
 
@@ -89,6 +91,8 @@ def kill_after_epochs(home: Path, files: Path, engine: str, n: int, seed: int, *
 
 
 def everything(home: Path) -> list[str]:
-    """All answers of a home, in order, as text."""
+    """All answers of a home, numbers and rows, in order, as text."""
     opened = Home(str(home), 2)
-    return [repr(answer) for answer in as_answers(answers(opened))]
+    numbers = [repr(answer) for answer in as_answers(answers(opened))]
+    rows = [repr(change) for name in VIEWS for change in as_row_changes(row_changes(opened, name))]
+    return numbers + rows

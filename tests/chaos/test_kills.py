@@ -20,6 +20,7 @@ from tests.chaos.killing import (
     python_workers,
     start,
 )
+from tests.chaos.victim import VIEWS
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[st
     finish(root / "home", files, "local")
     answers = everything(root / "home")
     assert len(answers) > 1000
+    for name in VIEWS:
+        assert sum(f"query='{name}'" in answer for answer in answers) > 50
     return files, answers
 
 

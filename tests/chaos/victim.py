@@ -10,6 +10,23 @@ from pathlib import Path
 
 import streamgauge as sg
 
+# One of each kind of state: none, rows of windows, groups, both sides of a difference.
+VIEWS = ("high", "together", "sites", "quiet")
+STATEMENTS = """
+CREATE QUERY high AS
+SELECT series, value FROM plant WHERE kind = 'flow' AND value > 20.9;
+CREATE QUERY together AS
+SELECT a.site, a.value AS flow, b.value AS level
+FROM plant [RANGE 2 SECONDS] AS a JOIN plant [RANGE 3 SECONDS] AS b ON a.site = b.site
+WHERE a.series LIKE '%flow-0000' AND b.series LIKE '%level-0000' AND a.value > 20.9;
+CREATE QUERY sites AS
+SELECT site, COUNT(*) AS n, SUM(value) AS total FROM plant
+GROUP BY site HAVING COUNT(*) > 10 EVERY 10 SECONDS;
+CREATE QUERY quiet AS
+SELECT series FROM plant [RANGE 20 SECONDS]
+EXCEPT SELECT series FROM plant [RANGE 20 SECONDS] WHERE value > 20.5;
+"""
+
 
 def queries() -> list[sg.Query]:
     portfolio = [
@@ -44,6 +61,8 @@ def main(home: str, files: str, engine: str, master: str | None = None) -> None:
     gauge.stream("plant", source=sg.files(files), time="ts", key="series")
     if not gauge._expected.queries:
         gauge.register(*queries())
+    if VIEWS[0] not in gauge._expected.queries:
+        gauge.sql(STATEMENTS)
     gauge.start()
     gauge.drain(timeout=600)
     gauge.stop()

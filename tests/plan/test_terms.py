@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from streamgauge.contracts.contract import Contract
 from streamgauge.kernel.errors import ContractUnsatisfiable
+from streamgauge.plan.lower import planned
+from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.terms import owed
-from tests.plan.market import ask_of
+from tests.plan.market import ask_of, market
 
 CONTRACTS = {
     "": None,
@@ -78,6 +82,6 @@ def test_a_budget_of_memory_bounds_a_summary() -> None:
     (small,) = planned("q", ask_of(f"{text} MEMORY 20 KB"), registry)
     assert small.memory == 20_000
     assert json.loads(chosen_model(small))[0] != "exact"
-    (tiny,) = planned("q", ask_of(f"{text} MEMORY 10 BYTES"), registry)
+    (tiny,) = planned("q", ask_of(f"{text} MEMORY 10 B"), registry)
     with pytest.raises(ContractUnsatisfiable):
         chosen_model(tiny)

@@ -56,11 +56,7 @@ def _pack_view(prefix: str, state: ViewState, arrays: Arrays) -> dict[str, Any]:
         _pack_delta(f"{prefix}/pending/{serial}", delta, arrays)
     names: list[list[str]] = []
     for serial, held in enumerate(state.held.values()):
-        table, columns = held.groups.to_arrays()
-        _pack_delta(f"{prefix}/given/{serial}", held.given, arrays)
-        names.append(list(columns))
-        arrays[f"{prefix}/held/{serial}/table"] = _pack_table(table)
-        arrays.update({f"{prefix}/held/{serial}/{n}": column for n, column in columns.items()})
+        names.append(_pack_held(prefix, serial, held, arrays))
     numbers = {
         key: _pack_numbers(f"{prefix}/numbers/{serial}", item, arrays)
         for serial, (key, item) in enumerate(state.numbers.items())
@@ -76,6 +72,15 @@ def _pack_view(prefix: str, state: ViewState, arrays: Arrays) -> dict[str, Any]:
         "pending": [list(who) for who in state.pending],
         "whole": state.whole,
     }
+
+
+def _pack_held(prefix: str, serial: int, held: Folded, arrays: Arrays) -> list[str]:
+    """Add the arrays of groups; return the names of those with whole numbers."""
+    table, columns = held.groups.to_arrays()
+    _pack_delta(f"{prefix}/given/{serial}", held.given, arrays)
+    arrays[f"{prefix}/held/{serial}/table"] = _pack_table(table)
+    arrays.update({f"{prefix}/held/{serial}/{n}": column for n, column in columns.items()})
+    return list(columns)
 
 
 def _unpack_view(prefix: str, values: dict[str, Any], arrays: Arrays) -> ViewState:
@@ -145,6 +150,27 @@ def unpack_store(prefix: str, arrays: Arrays) -> Store:
     columns = {name: arrays[f"{prefix}/{name}"] for name in _STORE}
     used = arrays[f"{prefix}/used"].astype(np.bool_)
     return Store(rows=_unpack_table(arrays[f"{prefix}/rows"]), used=used, **columns)
+
+
+def store_bytes(store: Store) -> int:
+    """Bytes of a store as it is stored."""
+    arrays: Arrays = {}
+    pack_store("", store, arrays)
+    return sum(array.nbytes for array in arrays.values())
+
+
+def held_bytes(held: Folded) -> int:
+    """Bytes of groups as they are stored."""
+    arrays: Arrays = {}
+    _pack_held("", 0, held, arrays)
+    return sum(array.nbytes for array in arrays.values())
+
+
+def number_bytes(state: NumberState) -> int:
+    """Bytes of a query that a view asks about, as they are stored."""
+    arrays: Arrays = {}
+    _pack_numbers("", state, arrays)
+    return sum(array.nbytes for array in arrays.values())
 
 
 def _pack_delta(prefix: str, delta: Delta, arrays: Arrays) -> None:

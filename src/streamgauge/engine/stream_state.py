@@ -154,6 +154,13 @@ def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
     return values
 
 
+def piece_bytes(piece: Piece) -> int:
+    """Bytes of a piece of work as it is stored."""
+    arrays: Arrays = {}
+    _pack_piece("", piece, arrays)
+    return sum(array.nbytes for array in arrays.values())
+
+
 def _unpack_piece(
     prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
 ) -> Piece:

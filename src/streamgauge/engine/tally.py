@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.kernel.columns import Combiner, Interner
+from streamgauge.kernel.keys import DATASKETCHES_SEED
 from streamgauge.kernel.wire import Packed, pack, unpack
 from streamgauge.synopses import registry
 from streamgauge.synopses.bank import Bank, bank_of
@@ -53,7 +54,7 @@ class Summary:
     kind: str
     column: str
     parameters: tuple[tuple[str, Any], ...] = ()
-    seed: int = 9001
+    seed: int = DATASKETCHES_SEED
     questions: tuple[Question, ...] = ()
 
     def model(self) -> Synopsis:

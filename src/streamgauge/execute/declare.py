@@ -189,7 +189,8 @@ def create_function(trial: Trial, said: CreateFunction, *, replace: bool = False
             "drop it first, or choose another name",
         )
     trial.apply({"do": "function", "function": function.as_dict()})
-    return Outcome("created function" if known is None else "replaced function", (function.name,))
+    kind = "aggregate" if function.aggregate else "function"
+    return Outcome(f"{'created' if known is None else 'replaced'} {kind}", (function.name,))
 
 
 def create_view(trial: Trial, said: CreateView, *, replace: bool = False) -> Outcome:

@@ -8,11 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from streamgauge.execute.ask import name_of, planned
+from streamgauge.execute.measured import measured
 from streamgauge.execute.names import members
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError, QueryNotFound
-from streamgauge.kernel.time import duration_text, instant_text
-from streamgauge.language.statements import Ask
+from streamgauge.kernel.time import duration_text
+from streamgauge.language.statements import Ask, FromName, Item, Select
+from streamgauge.operators.expression import Expr
+from streamgauge.plan.bind import bind
 from streamgauge.plan.explain import explain as explain_query
 from streamgauge.plan.explain_view import explain_view
 from streamgauge.plan.query import Query
@@ -167,7 +170,9 @@ def describe(registry: Registry, name: str) -> pa.Table:
     if name in registry.windows:
         return _table(("name", "window"), [(name, str(registry.windows[name]))])
     if name in registry.names:
-        return _table(("name", "query"), [(name, registry.names[name])])
+        plan = bind(Select((Item(Expr("star")),), FromName(name)), registry)
+        columns = schema_of(plan, registry.functions).columns
+        return _table(titles, [(column, kind, "") for column, kind in columns])
     if name in registry.functions:
         about, rows = _functions(registry)
         return _table(about, [row for row in rows if row[0] == name])
@@ -209,33 +214,33 @@ def explain(reader: Reader, trial: Trial, target: str | Ask, *, analyze: bool) -
             )
         return _foreseen(trial, target, shards, epoch)
     names = members(trial.registry, target)
-    plans = [explained(trial.registry, name, shards=shards, epoch=epoch) for name in names]
+    committed = reader.registry() if epoch else trial.registry
+    plans = []
+    for name in names:
+        known = _known(name, committed, trial.registry)
+        plans.append(explained(known, name, shards=shards, epoch=epoch))
     if analyze:
         pairs = zip(names, plans, strict=True)
-        plans = [f"{plan}\n{_measured(reader, trial.registry, name)}" for name, plan in pairs]
+        plans = [f"{plan}\n{measured(reader, name)}" for name, plan in pairs]
     return "\n\n".join(plans)
+
+
+def _known(name: str, committed: Registry, expected: Registry) -> Registry:
+    """What is committed, when it has this version of a query; else what will be."""
+    standing = committed.queries.get(name)
+    there = standing is not None and standing.asked == expected.query(name).asked
+    return committed if there else expected
 
 
 def _foreseen(trial: Trial, target: Ask, shards: int, epoch: int) -> str:
     rehearsal = Trial(trial.registry)
     queries: list[Query | View] = planned(rehearsal.registry, name_of(target), target)
     rehearsal.register([query for query in queries if rehearsal.standing(query.name) is None])
-    return "\n\n".join(
-        explained(rehearsal.registry, query.name, shards=shards, epoch=epoch) for query in queries
-    )
-
-
-def _measured(reader: Reader, registry: Registry, name: str) -> str:
-    """What a query has done so far, from committed epochs."""
-    if isinstance(registry.query(name).asked, View):
-        moved = reader.row_changes(name).num_rows
-        if registry.query(name).view.stream_kind:
-            return f"measured: {moved:,} rows in all"
-        now = _rows(reader, registry, name).num_rows
-        return f"measured: {now:,} rows now, {moved:,} changes in all"
-    given = reader.answers(name)
-    if not given.num_rows:
-        return f"measured: no answers up to epoch {reader.home.committed()}"
-    epochs = len(set(given["epoch"].to_pylist()))
-    newest = instant_text(max(given["as_of"].cast(pa.int64()).to_pylist()))
-    return f"measured: {given.num_rows:,} answers in {epochs:,} epochs, the newest as of {newest}"
+    plans = []
+    for query in queries:
+        plan = explained(rehearsal.registry, query.name, shards=shards, epoch=epoch)
+        if trial.standing(query.name) is None:
+            rest = plan.partition("\n")[2]
+            plan = f"{query.name}, not registered\n{rest}"
+        plans.append(plan)
+    return "\n\n".join(plans)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from streamgauge.kernel.time import duration_text, instant_text
+
 ARITHMETIC = ("+", "-", "*", "/", "%")
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -162,7 +164,8 @@ def _plain(expr: Expr, own: int) -> str:
     special = _SPECIAL.get(op)
     if special is not None:
         return special(expr, own)
-    inside = ", ".join(_text(arg, 0) for arg in args)
+    plain = ", ".join(_text(arg, 0) for arg in args if arg.op != "weight")
+    inside = " ".join([plain, *(_text(arg, 0) for arg in args if arg.op == "weight")])
     if op == "aggregate":
         return f"{str(expr.value).upper()}({inside or '*'})"
     return f"{expr.value}({inside})"
@@ -192,6 +195,11 @@ def _constant(expr: Expr, own: int) -> str:
     return repr(value)
 
 
+def _span(value: int) -> str:
+    sign = "-" if value < 0 else ""
+    return f"{sign}INTERVAL '{duration_text(abs(value))}'"
+
+
 def _between(expr: Expr, own: int) -> str:
     value, low, high = (_text(arg, own + 1) for arg in expr.args)
     return f"{value} BETWEEN {low} AND {high}"
@@ -206,8 +214,8 @@ _SPECIAL: dict[str, Callable[[Expr, int], str]] = {
     "literal": _constant,
     "parameter": lambda expr, own: f"${expr.value}",
     "star": lambda expr, own: f"{expr.table}.*" if expr.table else "*",
-    "duration": lambda expr, own: f"INTERVAL {expr.value} MICROSECONDS",
-    "instant": lambda expr, own: f"INSTANT {expr.value}",
+    "duration": lambda expr, own: _span(expr.value),
+    "instant": lambda expr, own: f"TIMESTAMP '{instant_text(expr.value)}'",
     "neg": lambda expr, own: f"-{_text(expr.args[0], own + 1)}",
     "not": lambda expr, own: f"NOT {_text(expr.args[0], own)}",
     "is null": lambda expr, own: f"{_text(expr.args[0], own + 1)} IS NULL",

@@ -33,8 +33,7 @@ class Function:
 
     Examples
     --------
-    >>> import math
-    >>> Function("hypot", "numpy:hypot").load()(3.0, 4.0)
+    >>> float(Function("hypot", "numpy:hypot").load()(3.0, 4.0))
     5.0
     """
 

@@ -146,6 +146,8 @@ class Predicate:
             return f"{self.column} is null"
         if self.op == "in":
             return f"{self.column} in ({', '.join(map(repr, self.values))})"
+        if self.op == "=" and self.values[0] is True:
+            return self.column
         return f"{self.column} {self.op} {self.values[0]!r}"
 
 

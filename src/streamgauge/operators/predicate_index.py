@@ -23,9 +23,11 @@ from streamgauge.operators.expression import Expr
 from streamgauge.operators.factors import Factor, factor_of, fitted, truth_of
 from streamgauge.operators.functions import Functions
 from streamgauge.operators.predicate_lists import (
+    ABOVE,
+    BELOW,
     MORE,
-    SECOND,
     SURE,
+    WITHIN,
     Bits,
     Ints,
     Listed,
@@ -45,8 +47,11 @@ from streamgauge.streams.schema import Schema
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-# Nanoseconds, measured: a candidate of a list, the lists of a column, a word of bits of a column.
-_CANDIDATE, _LOOK, _WORD = 75.0, 20.0, 0.7
+# Nanoseconds, measured: a list looked up, a query in it, a term beyond the second; a word of bits
+# of a column, a bit that is set.
+_LOOK, _PLACE, _TERM = 12.0, 2.0, 15.0
+_WORD, _BIT = 0.4, 3.0
+_FEW = 8.0
 _ROOM = 1 << 16
 _NULLS = 0.02
 
@@ -92,6 +97,8 @@ class PredicateIndex:
         conditions: Sequence[tuple[Expr, ...]],
         schema: Schema | None = None,
         sample: pa.Table | None = None,
+        *,
+        as_bits: bool = False,
     ) -> PredicateIndex:
         """Build the index of conditions, each given as what its ANDs join.
 
@@ -104,6 +111,9 @@ class PredicateIndex:
         sample
             Rows from which to learn how many pass a factor. Without it the constants tell: values
             lie evenly between them, or on those that factors ask to be equal to.
+        as_bits
+            Hold all queries as bits, which is what `bitmap` wants; else as `match` is likely to
+            take the least time.
         """
         asked = _split(conditions, schema)
         cuts = _cuts(asked)
@@ -111,7 +121,10 @@ class PredicateIndex:
         found = [query.terms(places, cuts) for query in asked]
         terms, shares = _arranged(found, cuts, sample)
         alive = np.array([query.possible for query in asked], np.bool_)
-        lists, bits = _placed(terms, shares, alive, cuts)
+        tops = np.array([cut.top for cut in cuts], np.int64)
+        shown = np.ones_like(alive) if as_bits else _shown(terms, shares, alive)
+        lists = _listed(terms, shares, alive & ~shown, tops)
+        bits = bits_of(terms, np.flatnonzero(shown).astype(np.int32), alive, tops)
         # By text: 1, 1.0 and TRUE are equal in Python and not in a query.
         rest: dict[str, tuple[Expr, list[int]]] = {}
         for number, query in enumerate(asked):
@@ -284,33 +297,42 @@ def _arranged(
     return terms, term_share[order]
 
 
-def _placed(
-    terms: Terms, shares: Floats, alive: Mask, cuts: tuple[Cuts, ...]
-) -> tuple[Lists, Bits]:
-    """Put each query into lists or bits, as is likely to cost least for a row."""
-    tops = np.array([cut.top for cut in cuts], np.int64)
+def _shown(terms: Terms, shares: Floats, alive: Mask) -> Mask:
+    """Which queries to hold as bits, so that a row is likely to cost least."""
     asking = np.diff(terms.start) > 0
-    best = np.ones(len(alive))
-    best[asking] = shares[terms.start[:-1][asking]]
     owner = np.repeat(np.arange(len(alive)), np.diff(terms.start))
+    reached = _reached(terms, shares)
+    place = np.arange(len(reached)) - terms.start[owner]
+    is_last = place == np.diff(terms.start)[owner] - 1
+    tried = _PLACE * (place == 0) + _TERM * ((place > 0) & ~is_last)
+    by_list = np.where(asking, np.bincount(owner, tried * reached, len(alive)), _PLACE)
+    passed = np.ones(len(alive))
+    passed[owner[is_last]] = reached[is_last]
 
     def cost(shown: Mask) -> float:
         columns = len(np.unique(terms.column[shown[owner]]))
         listed = alive & ~shown
         looks = len(np.unique(terms.column[terms.start[:-1][listed & asking]]))
-        by_lists = _LOOK * looks + _CANDIDATE * float(best[listed].sum())
-        return by_lists + _WORD * (1 + columns) * -(-int(shown.sum()) // 64)
+        by_bits = _WORD * (1 + columns) * -(-int(shown.sum()) // 64)
+        by_bits += _BIT * float(passed[shown & alive].sum())
+        return _LOOK * looks + float(by_list[listed].sum()) + by_bits
 
-    frequent = alive & (best * _CANDIDATE > _WORD * (1 + len(cuts)) / 64)
-    shown = min((frequent, np.zeros_like(alive), np.ones_like(alive)), key=cost)
-    lists = _listed(terms, alive & ~shown, asking, tops)
-    return lists, bits_of(terms, np.flatnonzero(shown).astype(np.int32), alive, tops)
+    columns = len(np.unique(terms.column))
+    frequent = alive & (by_list > _WORD * (1 + columns) / 64 + _BIT * passed)
+    return min((np.zeros_like(alive), frequent, np.ones_like(alive)), key=cost)
 
 
-def _listed(terms: Terms, listed: Mask, asking: Mask, tops: Ints) -> Lists:
+def _reached(terms: Terms, shares: Floats) -> Floats:
+    """Share of the rows that pass a term and all terms of its query before it."""
+    logs = np.append(0.0, np.cumsum(np.log(np.maximum(shares, 1e-12))))
+    begun = np.repeat(logs[terms.start[:-1]], np.diff(terms.start))
+    return np.exp(logs[1:] - begun)
+
+
+def _listed(terms: Terms, shares: Floats, listed: Mask, tops: Ints) -> Lists:
     """Lists by the most selective term of each query; one that asks nothing is in every row's."""
-    free = np.flatnonzero(listed & ~asking)
-    having = np.flatnonzero(listed & asking)
+    asking = np.diff(terms.start) > 0
+    free, having = np.flatnonzero(listed & ~asking), np.flatnonzero(listed & asking)
     first = terms.start[having]
     n_runs = terms.run[first + 1] - terms.run[first]
     ends = np.cumsum(n_runs)
@@ -319,7 +341,7 @@ def _listed(terms: Terms, listed: Mask, asking: Mask, tops: Ints) -> Lists:
         np.repeat(terms.column[first], n_runs),
         terms.low[run],
         terms.high[run],
-        *(np.repeat(one, n_runs) for one in (having, *_left(terms, having))),
+        *(np.repeat(one, n_runs) for one in (having, *_left(terms, shares, having, tops))),
     )
     nothing = (-1, 0, 0, free, SURE, 0, 0, 0)
     both = zip(nothing, columns, strict=True)
@@ -327,14 +349,24 @@ def _listed(terms: Terms, listed: Mask, asking: Mask, tops: Ints) -> Lists:
     return lists_of(Listed(*joined), tops)
 
 
-def _left(terms: Terms, having: Ints) -> tuple[Small, Small, Small, Small]:
+def _left(
+    terms: Terms, shares: Floats, having: Ints, tops: Ints
+) -> tuple[Small, Small, Small, Small]:
     """What is left to ask of each query after its first term, and the ends of its second one."""
     n_terms = terms.start[having + 1] - terms.start[having]
     two = n_terms > 1
     second = terms.start[having[two]] + 1
     begin, end = terms.run[second], terms.run[second + 1] - 1
-    left = np.full(len(having), SURE, np.int32)
-    left[two] = np.where((begin == end) & (n_terms[two] == 2), SECOND, MORE)
-    column, low, high = (np.zeros(len(having), np.int32) for _ in range(3))
-    column[two], low[two], high[two] = terms.column[second], terms.low[begin], terms.high[end]
-    return left, column, low, high
+    column, low, high = terms.column[second], terms.low[begin], terms.high[end]
+    form = np.where(low == 1, BELOW, WITHIN)
+    form[high == tops[column]] = ABOVE
+    form[(begin != end) | (n_terms[two] > 2)] = MORE
+    # A list of its own is worth a look when it holds some queries for most rows.
+    kinds = np.stack([terms.column[second - 1], form, column])
+    _, group = np.unique(kinds, axis=1, return_inverse=True)
+    group = group.reshape(-1)
+    rare = np.bincount(group, shares[second - 1])[group] < _FEW
+    form[rare & (form < WITHIN)] = WITHIN
+    found = np.zeros((4, len(having)), np.int32)
+    found[:, two] = form, column, low, high
+    return found[0], found[1], found[2], found[3]

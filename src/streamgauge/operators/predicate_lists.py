@@ -8,13 +8,13 @@ pass, bits for queries that many pass.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from streamgauge.kernel.jit import compiled
-from streamgauge.operators.cuts import Codes
+from streamgauge.operators.cuts import NULL, Codes
 from streamgauge.synopses.distinct.bits import trailing_zeros
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -26,8 +26,11 @@ _SHIFT = 3
 # Where that makes no more than so many places of a query, the first blocks are larger.
 _PLACES = 64
 
-# What is left to ask of a query that is listed: nothing, one run of a second column, more.
-SURE, SECOND, MORE = 0, 1, 2
+# What is left to ask of a query that is listed: nothing; that a second column is at least or at
+# most so large; that it lies in one run; more.
+SURE, ABOVE, BELOW, WITHIN, MORE = range(5)
+# Up to so many places are counted without a search.
+_COUNTED = np.uint64(32)
 
 
 class Terms(NamedTuple):
@@ -56,13 +59,16 @@ class Listed(NamedTuple):
 class Lists(NamedTuple):
     """Queries by blocks of codes; list k is about one column (-1: every row) and block size.
 
-    `second` and the run beside it belong to the query at the same place. Places of one list are
-    all alike in what is left to ask.
+    `second`, `low` and `high` belong to the query at the same place. The places of one list are
+    alike in what is left to ask. Where that is ABOVE or BELOW they are alike in the second column
+    too and ordered by its bound, in `low`, so those that match come first; for BELOW bounds are
+    negative.
     """
 
     column: Small
     shift: Small
     left: Small
+    other: Small
     first: Ints
     start: Ints
     query: Small
@@ -91,30 +97,31 @@ class Bits(NamedTuple):
 
 def lists_of(listed: Listed, tops: Ints) -> Lists:
     """Lists of queries by runs of codes in columns; column -1 has one run, (0, 0)."""
-    heads: list[tuple[int, int, int]] = []
+    heads: list[tuple[int, int, int, int]] = []
     firsts, starts, places, at, held = [], [], [], 0, 0
-    for column, left in sorted(set(zip(listed.column.tolist(), listed.left.tolist(), strict=True))):
-        mine = np.flatnonzero((listed.column == column) & (listed.left == left))
+    bounded = (listed.left == ABOVE) | (listed.left == BELOW)
+    kinds = np.stack([listed.column, listed.left, np.where(bounded, listed.second, 0)])
+    bound = np.where(listed.left == BELOW, -listed.second_high, listed.second_low)
+    for column, left, other in np.unique(kinds, axis=1).T.tolist():
+        mine = np.flatnonzero((kinds.T == (column, left, other)).all(axis=1))
         for shift, blocks, which in _blocks(listed.low[mine], listed.high[mine]):
             n = (int(tops[column]) >> shift) + 1 if column >= 0 else 1
-            order = np.lexsort((listed.query[mine[which]], blocks))
-            start = np.searchsorted(blocks[order], np.arange(n + 1)) + held
-            heads.append((column, shift, left))
+            which = mine[which]
+            keys = (listed.query[which], bound[which] if left in (ABOVE, BELOW) else blocks, blocks)
+            order = np.lexsort(keys)
+            heads.append((column, shift, left, other))
             firsts.append(at)
-            starts.append(start)
-            places.append(mine[which[order]])
+            starts.append(np.searchsorted(blocks[order], np.arange(n + 1)) + held)
+            places.append(which[order])
             at, held = at + n + 1, held + len(which)
-    columns, shifts, lefts = np.array(heads, np.int32).reshape(-1, 3).T.copy()
     place = np.concatenate([*places, np.empty(0, np.int64)])
     return Lists(
-        columns,
-        shifts,
-        lefts,
+        *np.array(heads, np.int32).reshape(-1, 4).T.copy(),
         np.array(firsts, np.int64),
         np.concatenate([*starts, np.empty(0, np.int64)]).astype(np.int64),
         listed.query[place],
         listed.second[place],
-        listed.second_low[place],
+        bound[place],
         listed.second_high[place],
     )
 
@@ -252,7 +259,7 @@ def _passes(query: int, codes: Codes, terms: Terms) -> bool:
 @compiled
 def _row_bits(codes: Codes, bits: Bits, work: Words, out: Words) -> None:
     """Bits of the queries that match one row."""
-    n = len(out)
+    n = np.uint64(len(out))
     for k in range(n):
         out[k] = bits.base[k]
     for c in range(len(bits.column)):
@@ -264,9 +271,9 @@ def _row_bits(codes: Codes, bits: Bits, work: Words, out: Words) -> None:
             continue
         for k in range(n):
             work[k] = words[k]
-        for k in range(bits.after[at], bits.until[at]):
-            flip = bits.flip[k]
-            work[flip >> 6] ^= np.uint64(1) << np.uint64(flip & 63)
+        for k in range(np.uint64(bits.after[at]), np.uint64(bits.until[at])):
+            flip = np.uint64(bits.flip[k])
+            work[flip >> np.uint64(6)] ^= np.uint64(1) << (flip & np.uint64(63))
         for k in range(n):
             out[k] &= work[k]
 
@@ -280,30 +287,51 @@ def bit_matrix(codes: Codes, bits: Bits, out: Words) -> None:
 
 
 @compiled
-def _row_list(codes: Codes, lists: Lists, terms: Terms, out: Small, at: int) -> int:
-    """Write the listed queries that match one row; how far `out` is filled.
+def _first_ones(bound: Small, first: Any, end: Any, code: int) -> Any:
+    """Of places in order of their bound, the end of those whose bound is at most the code."""
+    while end - first > _COUNTED:
+        middle = (first + end) >> np.uint64(1)
+        if bound[middle] <= code:
+            first = middle
+        else:
+            end = middle
+    n = np.uint64(0)
+    for place in range(first, end):
+        n += np.uint64(bound[place] <= code)
+    return first + n
 
-    Every second query that is met fails, so there is no branch on whether it does: it is written
-    in any case, and the next one over it.
+
+@compiled
+def _copied(query: Small, first: Any, end: Any, out: Small, at: Any) -> Any:
+    for k in range(end - first):
+        out[at + k] = query[first + k]
+    return at + (end - first)
+
+
+@compiled
+def _tried(
+    codes: Codes, query: Small, second: Small, low: Small, high: Small,
+    first: Any, end: Any, out: Small, at: Any,
+) -> Any:  # fmt: skip
+    """Write those of some places whose second term a row passes.
+
+    Nobody can foresee which do, so there is no branch on it: each is written, and the next one
+    over it.
     """
-    for k in range(len(lists.column)):
-        place = lists.first[k]
-        if lists.column[k] >= 0:
-            place += codes[lists.column[k]] >> lists.shift[k]
-        first, end = lists.start[place], lists.start[place + 1]
-        if lists.left[k] == SURE:
-            for one in range(first, end):
-                out[at + one - first] = lists.query[one]
-            at += end - first
-            continue
-        more = lists.left[k] == MORE
-        for one in range(first, end):
-            code = codes[lists.second[one]]
-            out[at] = lists.query[one]
-            inside = (lists.low[one] <= code) & (code <= lists.high[one])
-            if more and inside:
-                inside = _passes(lists.query[one], codes, terms)
-            at += inside
+    for place in range(first, end):
+        code, least = codes[np.uint32(second[place])], low[place]
+        out[at] = query[place]
+        at += np.uint64(np.uint32(code - least) <= np.uint32(high[place] - least))
+    return at
+
+
+@compiled
+def _kept(codes: Codes, terms: Terms, out: Small, first: Any, end: Any) -> Any:
+    """Keep those of the queries just written of which a row passes all terms."""
+    at = first
+    for k in range(first, end):
+        out[at] = out[k]
+        at += np.uint64(_passes(out[k], codes, terms))
     return at
 
 
@@ -315,46 +343,63 @@ def matches(
     lists: Lists,
     terms: Terms,
     out: Small,
-    at: int,
+    filled: int,
     counts: Ints,
 ) -> tuple[int, int]:
-    """Queries that match the rows from `row` on, written to `out` from `at` on until it is full.
+    """Queries that match the rows from `row` on, written to `out` until it is full.
 
-    Returns the next row and how far `out` is filled.
+    Returns the next row and how far `out` is filled. Places are numbers without a sign: for others
+    it is asked at each whether they count from the end, which takes longer than all the rest.
     """
-    n_words, most = len(bits.base), len(terms.start) - 1
+    n_words, most = len(bits.base), np.uint64(len(terms.start) - 1)
     work, found = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64)
-    busy = np.empty(n_words + 1, np.int64)
-    while row < len(codes) and at + most < len(out):
+    busy = np.empty(n_words + 1, np.uint64)
+    at = np.uint64(filled)
+    while row < len(codes) and at + most < np.uint64(len(out)):
         begun = at
-        at = _row_list(codes[row], lists, terms, out, at)
+        for k in range(len(lists.column)):
+            block, code, left = lists.first[k], codes[row, lists.other[k]], lists.left[k]
+            if lists.column[k] >= 0:
+                block += codes[row, lists.column[k]] >> lists.shift[k]
+            first, end = np.uint64(lists.start[block]), np.uint64(lists.start[block + 1])
+            if left == ABOVE:
+                end = _first_ones(lists.low, first, end, code)
+            elif left == BELOW:
+                end = _first_ones(lists.low, first, end, -code) if code != NULL else first
+            if left < WITHIN:
+                at = _copied(lists.query, first, end, out, at)
+                continue
+            until = _tried(
+                codes[row], lists.query, lists.second, lists.low, lists.high, first, end, out, at
+            )
+            at = _kept(codes[row], terms, out, at, until) if left == MORE else until
         if n_words:
             _row_bits(codes[row], bits, work, found)
             at = _write(found, busy, bits.name, out, at)
         counts[row] = at - begun
         row += 1
-    return row, at
+    return row, np.int64(at)
 
 
 @compiled
-def _write(found: Words, busy: Ints, name: Small, out: Small, at: int) -> int:
+def _write(found: Words, busy: Words, name: Small, out: Small, at: Any) -> Any:
     """Write the queries whose bit is set.
 
     Which words have bits, and how many, nobody can foresee, so there is no branch on either.
     """
-    n = 0
-    for k in range(len(found)):
+    n, one = np.uint64(0), np.uint64(1)
+    for k in range(np.uint64(len(found))):
         busy[n] = k
-        n += found[k] != 0
+        n += np.uint64(found[k] != 0)
     busy[n] = 0
-    place, word = 0, found[busy[0]]
+    place, word = np.uint64(0), found[busy[0]]
     while place < n:
-        out[at] = name[64 * busy[place] + trailing_zeros(word)]
-        at += 1
-        word &= word - np.uint64(1)
-        done = int(word == 0)
+        out[at] = name[(busy[place] << np.uint64(6)) + np.uint64(trailing_zeros(word))]
+        at += one
+        word &= word - one
+        done = np.uint64(word == 0)
         place += done
-        word += found[busy[place]] * np.uint64(done)
+        word += found[busy[place]] * done
     return at
 
 

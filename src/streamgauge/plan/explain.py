@@ -5,6 +5,7 @@ from __future__ import annotations
 from streamgauge.kernel.time import duration_text
 from streamgauge.plan.explain_across import across_budget, across_lines
 from streamgauge.plan.freshness import told
+from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import PortfolioKey, TableKey, piece_of, share
 from streamgauge.plan.summary import named_model
@@ -27,7 +28,7 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     lines = [
         (f"Answer {query.answer}", f"owed {query.contract}"),
         *_evaluation(registry, name, key, sharing, shards),
-        (f"Scan {stream.name} ({', '.join(_columns(stream, key))})", _scan_note(stream)),
+        (f"Scan {stream.name} ({', '.join(_columns(stream, key, query))})", _scan_note(stream)),
     ]
     tree = [(depth, text, note) for depth, (text, note) in enumerate(lines)]
     fresh = told(query, [stream], registry.windows)
@@ -110,14 +111,17 @@ def _evaluation(
     return [*steps, *where, window_step] if key.kind == "ring" else [*steps, window_step, *where]
 
 
-def _columns(stream: Stream, key: PortfolioKey | TableKey) -> tuple[str, ...]:
+def _columns(stream: Stream, key: PortfolioKey | TableKey, query: Query) -> tuple[str, ...]:
+    """Columns that are read; of a computed one those that it is computed from."""
     if isinstance(key, PortfolioKey):
         used = (*stream.key, stream.time, key.x, key.y)
     else:
         where = key.predicate()
         filtered = where.columns() if where else ()
         used = (stream.time, *key.by, *key.group_by, *filtered, key.x, key.y, key.weight)
-    return tuple(dict.fromkeys(column for column in used if column))
+    computed = dict(query.derived)
+    read = [computed[name].columns() if name in computed else (name,) for name in used if name]
+    return tuple(dict.fromkeys(name for names in read for name in names))
 
 
 def _scan_note(stream: Stream) -> str:

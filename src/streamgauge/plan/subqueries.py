@@ -181,10 +181,11 @@ def _exists(source: Bound, query: Query, context: Context) -> tuple[Bound, Expr]
     if inner is not None and inner.ties:
         keys, tables = _tied(source, inner, (("a1", _COUNT),), context)
         joined = _join(source, tables, name, _matched(keys, name), "left")
+        found = call("coalesce", Expr("placed", value=f"{name}.a1"), literal(0))
     else:
         bound = as_relation(context.bind(query, context), "the subquery", context)
         joined = _join(source, Grouped(bound.node, (), (("a1", _COUNT),)), name, None, "inner")
-    found = call("coalesce", Expr("placed", value=f"{name}.a1"), literal(0))
+        found = Expr("placed", value=f"{name}.a1")
     return _keeping(joined, source), Expr(">", (found, literal(0)))
 
 

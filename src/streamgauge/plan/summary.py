@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from streamgauge.kernel.errors import ContractUnsatisfiable
+from streamgauge.kernel.keys import DATASKETCHES_SEED
 from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
 from streamgauge.plan.query import Query
 from streamgauge.synopses import registry
@@ -17,7 +18,7 @@ from streamgauge.synopses.questions import Rank
 from streamgauge.synopses.synopsis import Need, Synopsis
 
 # The seed of DataSketches, so that sketches taken out of a job fit those built elsewhere.
-SEED = 9001
+SEED = DATASKETCHES_SEED
 # Models that only the engine keeps; they are not offered to users of the library.
 _OWN: dict[str, type[Synopsis]] = {kind.name: kind for kind in (CutRank, KeptPairs)}
 

@@ -18,7 +18,7 @@ def timed(expr: Expr, schema: Schema, functions: Functions) -> Expr:
     >>> from streamgauge.operators.expression import column, literal
     >>> since = Expr(">", (column("ts"), literal("1970-01-01T00:00:01Z")))
     >>> print(timed(since, Schema.of(ts="time"), {}))
-    ts > INSTANT 1000000
+    ts > TIMESTAMP '1970-01-01T00:00:01Z'
     """
 
     def change(part: Expr) -> Expr | None:

@@ -69,9 +69,14 @@ def folded(expr: Expr, functions: Functions) -> Expr:
     whole = expr if args == expr.args else replace(expr, args=args)
     if whole.op in ("and", "or", "not"):
         return _logical(whole)
-    if whole.op in _FOLDED and all(arg.op in _CONSTANT for arg in whole.args):
+    constant = bool(whole.args) and all(arg.op in _CONSTANT for arg in whole.args)
+    if constant and (whole.op in _FOLDED or _built_in(whole, functions)):
         return _value(whole, functions)
     return whole
+
+
+def _built_in(expr: Expr, functions: Functions) -> bool:
+    return expr.op == "call" and str(expr.value).lower() not in functions
 
 
 def _logical(expr: Expr) -> Expr:

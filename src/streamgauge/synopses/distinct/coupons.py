@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from streamgauge.kernel.hashing import mix64, murmur_word
 from streamgauge.kernel.jit import compiled
-from streamgauge.kernel.keys import Items, key_pairs
+from streamgauge.kernel.keys import DATASKETCHES_SEED, Items, key_pairs
 from streamgauge.synopses.distinct.bits import leading_zeros
 
 Hashes = npt.NDArray[np.uint64]
@@ -22,7 +22,6 @@ Registers = npt.NDArray[np.uint8]
 Codes = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 
-DATASKETCHES_SEED = 9001
 MAX_LEVEL = 63
 
 _ONE_GROUP: Codes = np.empty(0, np.int32)

@@ -18,9 +18,8 @@ import pyarrow as pa
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import ContractUnsatisfiable, IncompatibleSynopsis, StateTooOld
 from streamgauge.kernel.jit import compiled
-from streamgauge.kernel.keys import items, key_pairs, keys
+from streamgauge.kernel.keys import DATASKETCHES_SEED, items, key_pairs, keys
 from streamgauge.synopses.distinct.bits import leading_zeros
-from streamgauge.synopses.distinct.coupons import DATASKETCHES_SEED
 from streamgauge.synopses.distinct.kept_values import plain_values
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_size, smallest

@@ -16,7 +16,8 @@ import numpy as np
 
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import IncompatibleSynopsis, StateTooOld
-from streamgauge.synopses.distinct.coupons import DATASKETCHES_SEED, Registers, fold
+from streamgauge.kernel.keys import DATASKETCHES_SEED
+from streamgauge.synopses.distinct.coupons import Registers, fold
 from streamgauge.synopses.distinct.hll_bank import HllBank, hll_bars
 from streamgauge.synopses.distinct.register_law import widest_bar
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES

@@ -18,7 +18,7 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.hashing import murmur_word
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.distinct.coupons import DATASKETCHES_SEED
+from streamgauge.kernel.keys import DATASKETCHES_SEED
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES, items_sampled
 from streamgauge.synopses.distinct.sizing import check_share, check_size, smallest
 from streamgauge.synopses.questions import Distinct

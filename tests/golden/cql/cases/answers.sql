@@ -1,13 +1,13 @@
 -- numbers as rows
 SELECT * FROM heat;
 -- plan:
---   Select sym, value, low as value.low, high as value.high, low, high, greatest(0.0, 1.0 - coalesce(0.0, 0.0)) as confidence
+--   Select sym, value, low as value.low, high as value.high, low, high, 1.0 as confidence
 --     Answers of heat
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                                                               owed exact, rows that come and go, from history
---     Select sym, value, low as value.low, high as value.high, low, high, greatest(0.0, 1.0 - coalesce(0.0, 0.0)) as confidence    spends 0, keeps nothing, not shared
---       Answers of heat                                                                                                            spends 0, keeps nothing, not shared
+--   Answer on change                                                                           owed exact, rows that come and go, from history
+--     Select sym, value, low as value.low, high as value.high, low, high, 1.0 as confidence    spends 0, keeps nothing, not shared
+--       Answers of heat                                                                        spends 0, keeps nothing, not shared
 --   memory bounded: nothing
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
@@ -16,15 +16,15 @@ SELECT * FROM heat;
 -- a condition on values
 SELECT sym, value FROM heat WHERE value > 10;
 -- plan:
---   Select sym, value, low as value.low, high as value.high, greatest(0.0, 1.0 - coalesce(coalesce(0.0, 0.0), 0.0)) as confidence
+--   Select sym, value, low as value.low, high as value.high, 1.0 as confidence
 --     Where value > 10
 --       Answers of heat
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                                                                   owed exact, rows that come and go, from history
---     Select sym, value, low as value.low, high as value.high, greatest(0.0, 1.0 - coalesce(coalesce(0.0, 0.0), 0.0)) as confidence    spends 0, keeps nothing, not shared
---       Where value > 10                                                                                                               spends 0, keeps nothing, not shared
---         Answers of heat                                                                                                              spends 0, keeps nothing, not shared
+--   Answer on change                                                                owed exact, rows that come and go, from history
+--     Select sym, value, low as value.low, high as value.high, 1.0 as confidence    spends 0, keeps nothing, not shared
+--       Where value > 10                                                            spends 0, keeps nothing, not shared
+--         Answers of heat                                                           spends 0, keeps nothing, not shared
 --   memory bounded: nothing
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
@@ -33,13 +33,13 @@ SELECT sym, value FROM heat WHERE value > 10;
 -- computed values have computed bars
 SELECT sym, value * 2 + 1 AS scaled, -value AS less FROM heat;
 -- plan:
---   Select sym, value * 2 + 1 as scaled, least(low * 2, high * 2) + 1 as scaled.low, greatest(low * 2, high * 2) + 1 as scaled.high, -value as less, -high as less.low, -low as less.high, greatest(0.0, 1.0 - coalesce(coalesce(0.0, 0.0), 0.0)) as confidence
+--   Select sym, value * 2 + 1 as scaled, least(low * 2, high * 2) + 1 as scaled.low, greatest(low * 2, high * 2) + 1 as scaled.high, -value as less, -high as less.low, -low as less.high, 1.0 as confidence
 --     Answers of heat
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                                                                                                                                                                                                 owed exact, rows that come and go, from history
---     Select sym, value * 2 + 1 as scaled, least(low * 2, high * 2) + 1 as scaled.low, greatest(low * 2, high * 2) + 1 as scaled.high, -value as less, -high as less.low, -low as less.high, greatest(0.0, 1.0 - coalesce(coalesce(0.0, 0.0), 0.0)) as confidence    spends 0, keeps nothing, not shared
---       Answers of heat                                                                                                                                                                                                                                              spends 0, keeps nothing, not shared
+--   Answer on change                                                                                                                                                                                              owed exact, rows that come and go, from history
+--     Select sym, value * 2 + 1 as scaled, least(low * 2, high * 2) + 1 as scaled.low, greatest(low * 2, high * 2) + 1 as scaled.high, -value as less, -high as less.low, -low as less.high, 1.0 as confidence    spends 0, keeps nothing, not shared
+--       Answers of heat                                                                                                                                                                                           spends 0, keeps nothing, not shared
 --   memory bounded: nothing
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
@@ -48,13 +48,13 @@ SELECT sym, value * 2 + 1 AS scaled, -value AS less FROM heat;
 -- a quotient
 SELECT sym, 100 / value AS turned FROM heat;
 -- plan:
---   Select sym, 100 / value as turned, CASE WHEN low * high <= 0 THEN CAST(NULL AS FLOAT) ELSE least(100 / low, 100 / high) END as turned.low, CASE WHEN low * high <= 0 THEN CAST(NULL AS FLOAT) ELSE greatest(100 / low, 100 / high) END as turned.high, greatest(0.0, 1.0 - coalesce(coalesce(0.0, 0.0), 0.0)) as confidence
+--   Select sym, 100 / value as turned, CASE WHEN low * high <= 0 THEN CAST(NULL AS FLOAT) ELSE least(100 / low, 100 / high) END as turned.low, CASE WHEN low * high <= 0 THEN CAST(NULL AS FLOAT) ELSE greatest(100 / low, 100 / high) END as turned.high, 1.0 as confidence
 --     Answers of heat
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                                                                                                                                                                                                                                                                 owed exact, rows that come and go, from history
---     Select sym, 100 / value as turned, CASE WHEN low * high <= 0 THEN CAST(NULL AS FLOAT) ELSE least(100 / low, 100 / high) END as turned.low, CASE WHEN low * high <= 0 THEN CAST(NULL AS FLOAT) ELSE greatest(100 / low, 100 / high) END as turned.high, greatest(0.0, 1.0 - coalesce(coalesce(0.0, 0.0), 0.0)) as confidence    spends 0, keeps nothing, not shared
---       Answers of heat                                                                                                                                                                                                                                                                                                              spends 0, keeps nothing, not shared
+--   Answer on change                                                                                                                                                                                                                                                              owed exact, rows that come and go, from history
+--     Select sym, 100 / value as turned, CASE WHEN low * high <= 0 THEN CAST(NULL AS FLOAT) ELSE least(100 / low, 100 / high) END as turned.low, CASE WHEN low * high <= 0 THEN CAST(NULL AS FLOAT) ELSE greatest(100 / low, 100 / high) END as turned.high, 1.0 as confidence    spends 0, keeps nothing, not shared
+--       Answers of heat                                                                                                                                                                                                                                                           spends 0, keeps nothing, not shared
 --   memory bounded: nothing
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
@@ -82,13 +82,13 @@ SELECT MAX(value) AS top, AVG(value) AS mean FROM heat;
 -- approximate numbers
 SELECT value FROM users;
 -- plan:
---   Select value, low as value.low, high as value.high, greatest(0.0, 1.0 - coalesce(coalesce(0.1, 0.0), 0.0)) as confidence
+--   Select value, low as value.low, high as value.high, 0.9 as confidence
 --     Answers of users
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                                                              owed exact, rows that come and go, from history
---     Select value, low as value.low, high as value.high, greatest(0.0, 1.0 - coalesce(coalesce(0.1, 0.0), 0.0)) as confidence    spends 0, keeps nothing, not shared
---       Answers of users                                                                                                          spends 0, keeps nothing, not shared
+--   Answer on change                                                           owed exact, rows that come and go, from history
+--     Select value, low as value.low, high as value.high, 0.9 as confidence    spends 0, keeps nothing, not shared
+--       Answers of users                                                       spends 0, keeps nothing, not shared
 --   memory bounded: nothing
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
@@ -145,14 +145,14 @@ SELECT sym, value FROM heat ORDER BY value DESC LIMIT 3;
 -- plan:
 --   Select sym, value, value.low, value.high, greatest(0.0, 1.0 - coalesce(failing, 0.0)) as confidence
 --     First 3 by value desc
---       Select sym, value, low as value.low, high as value.high, coalesce(0.0, 0.0) as failing
+--       Select sym, value, low as value.low, high as value.high, 0.0 as failing
 --         Answers of heat
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                                                                                         owed exact, rows that come and go, from history
 --     Select sym, value, value.low, value.high, greatest(0.0, 1.0 - coalesce(failing, 0.0)) as confidence    spends 0, keeps nothing, not shared
 --       First 3 by value desc                                                                                spends 0, keeps nothing, not shared
---         Select sym, value, low as value.low, high as value.high, coalesce(0.0, 0.0) as failing             spends 0, keeps nothing, not shared
+--         Select sym, value, low as value.low, high as value.high, 0.0 as failing                            spends 0, keeps nothing, not shared
 --           Answers of heat                                                                                  spends 0, keeps nothing, not shared
 --   memory bounded: nothing of its own
 --   store of trades: no row is kept
@@ -163,16 +163,16 @@ SELECT sym, value FROM heat ORDER BY value DESC LIMIT 3;
 SELECT ISTREAM(sym, value) FROM heat WHERE value > 100;
 -- plan:
 --   Stream of what comes
---     Select sym, value, low as value.low, high as value.high, greatest(0.0, 1.0 - coalesce(coalesce(0.0, 0.0), 0.0)) as confidence
+--     Select sym, value, low as value.low, high as value.high, 1.0 as confidence
 --       Where value > 100
 --         Answers of heat
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                                                                     owed exact, a stream of rows, from history
---     Stream of what comes                                                                                                               spends 0, keeps nothing, not shared
---       Select sym, value, low as value.low, high as value.high, greatest(0.0, 1.0 - coalesce(coalesce(0.0, 0.0), 0.0)) as confidence    spends 0, keeps nothing, not shared
---         Where value > 100                                                                                                              spends 0, keeps nothing, not shared
---           Answers of heat                                                                                                              spends 0, keeps nothing, not shared
+--   Answer on change                                                                  owed exact, a stream of rows, from history
+--     Stream of what comes                                                            spends 0, keeps nothing, not shared
+--       Select sym, value, low as value.low, high as value.high, 1.0 as confidence    spends 0, keeps nothing, not shared
+--         Where value > 100                                                           spends 0, keeps nothing, not shared
+--           Answers of heat                                                           spends 0, keeps nothing, not shared
 --   memory bounded: nothing
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
@@ -181,13 +181,13 @@ SELECT ISTREAM(sym, value) FROM heat WHERE value > 100;
 -- one of several numbers
 SELECT value FROM "top[A].high";
 -- plan:
---   Select value, low as value.low, high as value.high, greatest(0.0, 1.0 - coalesce(coalesce(0.0, 0.0), 0.0)) as confidence
+--   Select value, low as value.low, high as value.high, 1.0 as confidence
 --     Answers of top[A].high
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                                                              owed exact, rows that come and go, from history
---     Select value, low as value.low, high as value.high, greatest(0.0, 1.0 - coalesce(coalesce(0.0, 0.0), 0.0)) as confidence    spends 0, keeps nothing, not shared
---       Answers of top[A].high                                                                                                    spends 0, keeps nothing, not shared
+--   Answer on change                                                           owed exact, rows that come and go, from history
+--     Select value, low as value.low, high as value.high, 1.0 as confidence    spends 0, keeps nothing, not shared
+--       Answers of top[A].high                                                 spends 0, keeps nothing, not shared
 --   memory bounded: nothing
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows

@@ -65,7 +65,7 @@ SELECT APPROX_COUNT_DISTINCT(saddr || daddr) FROM packets [RANGE 1 MINUTE];
 --   Answer on change                                                               owed within 0.02 of the value at 95%
 --     Summarise distinct(saddr || daddr) in Hll(lg_k=15, delta=0.05, seed=9001)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 2
 --       Window range 1 min                                                         spends 0, panes of 1 s, from history, not shared
---         Scan packets (ts, saddr || daddr)                                        files, tick 1 s, late rows revise 1 min back
+--         Scan packets (ts, saddr, daddr)                                          files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not loglog: takes 32,768 bytes, one group at a time
 --   not super_loglog: takes 32,768 bytes, one group at a time

@@ -55,7 +55,7 @@ SELECT COUNT(*) WHEN price * size > AVG(price * size) AS heavy FROM trades [RANG
 --   Answer on change                                                                      owed exact
 --     Summarise count(*) when price * size > avg(price * size) in KeptPairs(seed=9001)    spends exact, every value kept, shard 3
 --       Window range 1 min                                                                spends 0, panes of 1 s, from history, not shared
---         Scan trades (ts, price * size)                                                  files, tick 1 s, late rows dropped
+--         Scan trades (ts, price, size)                                                   files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 
 -- by group

@@ -45,13 +45,13 @@ SELECT sym, STDDEV(price) AS s FROM trades [DECAY 1 HOUR] GROUP BY sym EVERY 1 M
 -- variance with a condition
 SELECT VAR(price) FROM trades [DECAY 1 HOUR] WHERE buy EVERY 1 MINUTE;
 -- plan:
---   q: var(price) from trades [decay 1 h] where buy = True, every 1 min, exact
+--   q: var(price) from trades [decay 1 h] where buy, every 1 min, exact
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 1 min                      owed exact
 --     Aggregate var(price)                  spends 0, shard 3
 --       Window decay 1 h                    spends 0, one fading sum a group, not shared
---         Where buy = True                  spends 0
+--         Where buy                         spends 0
 --           Scan trades (ts, buy, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 
@@ -70,12 +70,12 @@ SELECT AVG(price WEIGHT size) FROM trades [DECAY 1 HOUR] EVERY 1 MINUTE;
 -- a filter of the aggregate
 SELECT COUNT(*) FILTER (WHERE buy) FROM trades [DECAY 1 HOUR] EVERY 1 MINUTE;
 -- plan:
---   q: count(*) from trades [decay 1 h] where buy = True, every 1 min, exact
+--   q: count(*) from trades [decay 1 h] where buy, every 1 min, exact
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 1 min               owed exact
 --     Aggregate count(*)             spends 0, shard 0
 --       Window decay 1 h             spends 0, one fading sum a group, not shared
---         Where buy = True           spends 0
+--         Where buy                  spends 0
 --           Scan trades (ts, buy)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate

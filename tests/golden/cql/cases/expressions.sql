@@ -455,16 +455,16 @@ SELECT CAST(size AS BOOL) AS a, CAST('2026-01-01' AS TIME) AS b FROM trades;
 SELECT ts + INTERVAL 5 MINUTES AS a, ts - TIMESTAMP '2026-01-01' AS b FROM trades;
 -- plan:
 --   Stream of what comes
---     Select ts + INTERVAL 300000000 MICROSECONDS as a, ts - INSTANT 1767225600000000 as b
+--     Select ts + INTERVAL '5 min' as a, ts - TIMESTAMP '2026-01-01T00:00:00Z' as b
 --       Window unbounded
 --         Scan trades (ts)
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                            owed exact, a stream of rows, from history
---     Stream of what comes                                                                      spends 0, keeps nothing, not shared
---       Select ts + INTERVAL 300000000 MICROSECONDS as a, ts - INSTANT 1767225600000000 as b    spends 0, keeps nothing, not shared
---         Window unbounded                                                                      spends 0, keeps nothing, not shared
---           Scan trades (ts)                                                                    files, tick 1 s, late rows dropped
+--   Answer on change                                                                     owed exact, a stream of rows, from history
+--     Stream of what comes                                                               spends 0, keeps nothing, not shared
+--       Select ts + INTERVAL '5 min' as a, ts - TIMESTAMP '2026-01-01T00:00:00Z' as b    spends 0, keeps nothing, not shared
+--         Window unbounded                                                               spends 0, keeps nothing, not shared
+--           Scan trades (ts)                                                             files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
 --   placed by number over 4 shards, in the index of selections
@@ -474,16 +474,16 @@ SELECT ts + INTERVAL 5 MINUTES AS a, ts - TIMESTAMP '2026-01-01' AS b FROM trade
 SELECT ts - INTERVAL '5' MINUTE AS a FROM trades;
 -- plan:
 --   Stream of what comes
---     Select ts - INTERVAL 300000000 MICROSECONDS as a
+--     Select ts - INTERVAL '5 min' as a
 --       Window unbounded
 --         Scan trades (ts)
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                        owed exact, a stream of rows, from history
---     Stream of what comes                                  spends 0, keeps nothing, not shared
---       Select ts - INTERVAL 300000000 MICROSECONDS as a    spends 0, keeps nothing, not shared
---         Window unbounded                                  spends 0, keeps nothing, not shared
---           Scan trades (ts)                                files, tick 1 s, late rows dropped
+--   Answer on change                         owed exact, a stream of rows, from history
+--     Stream of what comes                   spends 0, keeps nothing, not shared
+--       Select ts - INTERVAL '5 min' as a    spends 0, keeps nothing, not shared
+--         Window unbounded                   spends 0, keeps nothing, not shared
+--           Scan trades (ts)                 files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
 --   placed by number over 4 shards, in the index of selections
@@ -721,16 +721,16 @@ SELECT epoch(ts) AS a, getminute(ts) AS b FROM trades;
 SELECT bucket(ts, INTERVAL 5 MINUTES) AS a FROM trades;
 -- plan:
 --   Stream of what comes
---     Select bucket(ts, INTERVAL 300000000 MICROSECONDS) as a
+--     Select bucket(ts, INTERVAL '5 min') as a
 --       Window unbounded
 --         Scan trades (ts)
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                               owed exact, a stream of rows, from history
---     Stream of what comes                                         spends 0, keeps nothing, not shared
---       Select bucket(ts, INTERVAL 300000000 MICROSECONDS) as a    spends 0, keeps nothing, not shared
---         Window unbounded                                         spends 0, keeps nothing, not shared
---           Scan trades (ts)                                       files, tick 1 s, late rows dropped
+--   Answer on change                                owed exact, a stream of rows, from history
+--     Stream of what comes                          spends 0, keeps nothing, not shared
+--       Select bucket(ts, INTERVAL '5 min') as a    spends 0, keeps nothing, not shared
+--         Window unbounded                          spends 0, keeps nothing, not shared
+--           Scan trades (ts)                        files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
 --   placed by number over 4 shards, in the index of selections

@@ -27,14 +27,14 @@ CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [
 -- a place of its own
 CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [RANGE 1 MINUTE] WHERE sym = $sym AND buy;
 -- plan:
---   peaks[A]: max(price) from trades [range 1 min] where (sym = 'A') and (buy = True), on change, exact
---   peaks[B]: max(price) from trades [range 1 min] where (sym = 'B') and (buy = True), on change, exact
+--   peaks[A]: max(price) from trades [range 1 min] where (sym = 'A') and (buy), on change, exact
+--   peaks[B]: max(price) from trades [range 1 min] where (sym = 'B') and (buy), on change, exact
 -- explain:
 --   peaks[A] version 1, running, since epoch 2
 --   Answer on change                             owed exact
 --     Aggregate max(price)                       spends 0, shard 0
 --       Window range 1 min                       spends 0, panes of 1 s, from history, not shared
---         Where (sym = 'A') and (buy = True)     spends 0
+--         Where (sym = 'A') and (buy)            spends 0
 --           Scan trades (ts, sym, buy, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 --
@@ -42,7 +42,7 @@ CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [
 --   Answer on change                             owed exact
 --     Aggregate max(price)                       spends 0, shard 1
 --       Window range 1 min                       spends 0, panes of 1 s, from history, not shared
---         Where (sym = 'B') and (buy = True)     spends 0
+--         Where (sym = 'B') and (buy)            spends 0
 --           Scan trades (ts, sym, buy, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 -- did:

@@ -120,10 +120,10 @@ SELECT AVG(hypot(price, size)) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --   q: avg(hypot(price, size)) from trades [range 1 min], every 10 s, exact
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                             owed exact
---     Aggregate avg(hypot(price, size))           spends 0, shard 0
---       Window range 1 min                        spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, hypot(price, size))    files, tick 1 s, late rows dropped
+--   Answer every 10 s                      owed exact
+--     Aggregate avg(hypot(price, size))    spends 0, shard 0
+--       Window range 1 min                 spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 
 -- a group by a function
@@ -135,5 +135,5 @@ SELECT round(hypot(price, size)) AS h, COUNT(*) AS n FROM trades [RANGE 1 MINUTE
 --   Answer on change                                     owed exact
 --     Aggregate count(*) by round(hypot(price, size))    spends 0, groups over 4 shards
 --       Window range 1 min                               spends 0, panes of 1 s, from history, not shared
---         Scan trades (ts, round(hypot(price, size)))    files, tick 1 s, late rows dropped
+--         Scan trades (ts, price, size)                  files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate

@@ -58,17 +58,17 @@ SELECT sym, buy, COUNT(*) AS n FROM trades [ROWS 10] GROUP BY 1, 2 HAVING COUNT(
 -- by alias
 SELECT bucket(ts, INTERVAL 1 MINUTE) AS minute, MAX(price) - MIN(price) AS moved FROM trades [RANGE 1 HOUR] GROUP BY minute;
 -- plan:
---   Select bucket(ts, INTERVAL 60000000 MICROSECONDS) as minute, MAX(price) - MIN(price) as moved
---     Group MAX(price), MIN(price) by bucket(ts, INTERVAL 60000000 MICROSECONDS)
+--   Select bucket(ts, INTERVAL '1 min') as minute, MAX(price) - MIN(price) as moved
+--     Group MAX(price), MIN(price) by bucket(ts, INTERVAL '1 min')
 --       Window range 1 h
 --         Scan trades (ts, price)
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                                   owed exact, rows that come and go, from history
---     Select bucket(ts, INTERVAL 60000000 MICROSECONDS) as minute, MAX(price) - MIN(price) as moved    spends 0, keeps nothing, not shared
---       Group MAX(price), MIN(price) by bucket(ts, INTERVAL 60000000 MICROSECONDS)                     spends 0, keeps one row for each bucket(ts, INTERVAL 60000000 MICROSECONDS), not shared
---         Window range 1 h                                                                             spends 0, keeps rows of trades for range 1 h, not shared
---           Scan trades (ts, price)                                                                    files, tick 1 s, late rows dropped
+--   Answer on change                                                                     owed exact, rows that come and go, from history
+--     Select bucket(ts, INTERVAL '1 min') as minute, MAX(price) - MIN(price) as moved    spends 0, keeps nothing, not shared
+--       Group MAX(price), MIN(price) by bucket(ts, INTERVAL '1 min')                     spends 0, keeps one row for each bucket(ts, INTERVAL '1 min'), not shared
+--         Window range 1 h                                                               spends 0, keeps rows of trades for range 1 h, not shared
+--           Scan trades (ts, price)                                                      files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 h
 --   store of trades: range 1 h
 --   placed on one of 4 shards with the views over the same windows
@@ -279,17 +279,17 @@ SELECT sym, COUNT(DISTINCT price) + 0 AS prices FROM trades [RANGE 1 MINUTE] GRO
 -- a sum and an average with weights
 SELECT sym, SUM(price WEIGHT size) - AVG(price WEIGHT size) AS odd FROM trades [RANGE 1 MINUTE] GROUP BY sym;
 -- plan:
---   Select sym, SUM(price, WEIGHT size) - AVG(price, WEIGHT size) as odd
---     Group SUM(price, WEIGHT size), AVG(price, WEIGHT size) by sym
+--   Select sym, SUM(price WEIGHT size) - AVG(price WEIGHT size) as odd
+--     Group SUM(price WEIGHT size), AVG(price WEIGHT size) by sym
 --       Window range 1 min
 --         Scan trades (sym, price, size)
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                          owed exact, rows that come and go, from history
---     Select sym, SUM(price, WEIGHT size) - AVG(price, WEIGHT size) as odd    spends 0, keeps nothing, not shared
---       Group SUM(price, WEIGHT size), AVG(price, WEIGHT size) by sym         spends 0, keeps one row for each sym, not shared
---         Window range 1 min                                                  spends 0, keeps rows of trades for range 1 min, not shared
---           Scan trades (sym, price, size)                                    files, tick 1 s, late rows dropped
+--   Answer on change                                                        owed exact, rows that come and go, from history
+--     Select sym, SUM(price WEIGHT size) - AVG(price WEIGHT size) as odd    spends 0, keeps nothing, not shared
+--       Group SUM(price WEIGHT size), AVG(price WEIGHT size) by sym         spends 0, keeps one row for each sym, not shared
+--         Window range 1 min                                                spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, price, size)                                  files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows

@@ -493,20 +493,20 @@ SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [ROWS 100] q WHERE t.sym = q
 SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WHERE t.sym = q.sym AND t.ts - q.ts BETWEEN INTERVAL 0 s AND INTERVAL 5 s;
 -- plan:
 --   Select t.sym as sym
---     Join t, q on t.sym = q.sym AND t.ts - q.ts BETWEEN INTERVAL 0 MICROSECONDS AND INTERVAL 5000000 MICROSECONDS
+--     Join t, q on t.sym = q.sym AND t.ts - q.ts BETWEEN INTERVAL '0 s' AND INTERVAL '5 s'
 --       Window range 1 min
 --         Scan trades (sym, ts)
 --       Window range 1 min
 --         Scan quotes (sym, ts)
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                                                    owed exact, rows that come and go, from history
---     Select t.sym as sym                                                                                               spends 0, keeps nothing, not shared
---       Join t, q on t.sym = q.sym AND t.ts - q.ts BETWEEN INTERVAL 0 MICROSECONDS AND INTERVAL 5000000 MICROSECONDS    spends 0, keeps rows of its inputs, not shared
---         Window range 1 min                                                                                            spends 0, keeps rows of trades for range 1 min, not shared
---           Scan trades (sym, ts)                                                                                       files, tick 1 s, late rows dropped
---         Window range 1 min                                                                                            spends 0, keeps rows of quotes for range 1 min, not shared
---           Scan quotes (sym, ts)                                                                                       files, tick 1 s, late rows waited for 5 s
+--   Answer on change                                                                            owed exact, rows that come and go, from history
+--     Select t.sym as sym                                                                       spends 0, keeps nothing, not shared
+--       Join t, q on t.sym = q.sym AND t.ts - q.ts BETWEEN INTERVAL '0 s' AND INTERVAL '5 s'    spends 0, keeps rows of its inputs, not shared
+--         Window range 1 min                                                                    spends 0, keeps rows of trades for range 1 min, not shared
+--           Scan trades (sym, ts)                                                               files, tick 1 s, late rows dropped
+--         Window range 1 min                                                                    spends 0, keeps rows of quotes for range 1 min, not shared
+--           Scan quotes (sym, ts)                                                               files, tick 1 s, late rows waited for 5 s
 --   memory window: rows of trades for range 1 min
 --   store of quotes: range 1 min
 --   store of trades: range 1 min

@@ -121,14 +121,14 @@ SELECT AVG(price WEIGHT size) AS vwap FROM trades [RANGE 1 MINUTE] EVERY 10 SECO
 -- a filter of one aggregate
 SELECT SUM(size) FILTER (WHERE buy) AS bought, SUM(size) AS all_of_it FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 -- plan:
---   q.bought: sum(size) from trades [range 1 min] where buy = True, every 10 s, exact
+--   q.bought: sum(size) from trades [range 1 min] where buy, every 10 s, exact
 --   q.all_of_it: sum(size) from trades [range 1 min], every 10 s, exact
 -- explain:
 --   q.bought version 1, running, since epoch 2
 --   Answer every 10 s                      owed exact
 --     Aggregate sum(size)                  spends 0, shard 1
 --       Window range 1 min                 spends 0, panes of 10 s, from history, not shared
---         Where buy = True                 spends 0
+--         Where buy                        spends 0
 --           Scan trades (ts, buy, size)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 --
@@ -145,10 +145,10 @@ SELECT SUM(price * size) AS worth FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --   q: sum(price * size) from trades [range 1 min], every 10 s, exact
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                       owed exact
---     Aggregate sum(price * size)           spends 0, shard 0
---       Window range 1 min                  spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, price * size)    files, tick 1 s, late rows dropped
+--   Answer every 10 s                      owed exact
+--     Aggregate sum(price * size)          spends 0, shard 0
+--       Window range 1 min                 spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 
 -- a condition
@@ -167,14 +167,14 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE price > 10 AND sym = 'A';
 -- a condition that computes
 SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE price * size > 1000;
 -- plan:
---   q: count(*) from trades [range 1 min] where price * size > 1000 = True, on change, exact
+--   q: count(*) from trades [range 1 min] where price * size > 1000, on change, exact
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                 owed exact
---     Aggregate count(*)                             spends 0, shard 0
---       Window range 1 min                           spends 0, panes of 1 s, from history, not shared
---         Where price * size > 1000 = True           spends 0
---           Scan trades (ts, price * size > 1000)    files, tick 1 s, late rows dropped
+--   Answer on change                         owed exact
+--     Aggregate count(*)                     spends 0, shard 0
+--       Window range 1 min                   spends 0, panes of 1 s, from history, not shared
+--         Where price * size > 1000          spends 0
+--           Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 
 -- a condition on texts and nulls
@@ -193,14 +193,14 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE sym IN ('A', 'B') AND price I
 -- a condition on time
 SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE hour(ts) BETWEEN 9 AND 17;
 -- plan:
---   q: count(*) from trades [range 1 min] where hour(ts) BETWEEN 9 AND 17 = True, on change, exact
+--   q: count(*) from trades [range 1 min] where hour(ts) BETWEEN 9 AND 17, on change, exact
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                       owed exact
---     Aggregate count(*)                                   spends 0, shard 3
---       Window range 1 min                                 spends 0, panes of 1 s, from history, not shared
---         Where hour(ts) BETWEEN 9 AND 17 = True           spends 0
---           Scan trades (ts, hour(ts) BETWEEN 9 AND 17)    files, tick 1 s, late rows dropped
+--   Answer on change                         owed exact
+--     Aggregate count(*)                     spends 0, shard 3
+--       Window range 1 min                   spends 0, panes of 1 s, from history, not shared
+--         Where hour(ts) BETWEEN 9 AND 17    spends 0
+--           Scan trades (ts)                 files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 
 -- groups
@@ -236,7 +236,7 @@ SELECT size % 10 AS last, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY la
 --   Answer every 10 s                    owed exact
 --     Aggregate count(*) by size % 10    spends 0, groups over 4 shards
 --       Window range 1 min               spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, size % 10)    files, tick 1 s, late rows dropped
+--         Scan trades (ts, size)         files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 
 -- two keys
@@ -432,24 +432,24 @@ SELECT SUM(worth) FROM big [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --   q: sum(price * size) from trades [range 1 min] where size > 100, every 10 s, exact
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                               owed exact
---     Aggregate sum(price * size)                   spends 0, shard 3
---       Window range 1 min                          spends 0, panes of 10 s, from history, not shared
---         Where size > 100                          spends 0
---           Scan trades (ts, size, price * size)    files, tick 1 s, late rows dropped
+--   Answer every 10 s                        owed exact
+--     Aggregate sum(price * size)            spends 0, shard 3
+--       Window range 1 min                   spends 0, panes of 10 s, from history, not shared
+--         Where size > 100                   spends 0
+--           Scan trades (ts, size, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a subquery
 SELECT SUM(worth) AS total FROM (SELECT price * size AS worth FROM trades WHERE buy) [RANGE 1 MINUTE] x;
 -- plan:
---   q: sum(price * size) from trades [range 1 min] where buy = True, on change, exact
+--   q: sum(price * size) from trades [range 1 min] where buy, on change, exact
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                               owed exact
---     Aggregate sum(price * size)                  spends 0, shard 1
---       Window range 1 min                         spends 0, panes of 1 s, from history, not shared
---         Where buy = True                         spends 0
---           Scan trades (ts, buy, price * size)    files, tick 1 s, late rows dropped
+--   Answer on change                              owed exact
+--     Aggregate sum(price * size)                 spends 0, shard 1
+--       Window range 1 min                        spends 0, panes of 1 s, from history, not shared
+--         Where buy                               spends 0
+--           Scan trades (ts, buy, price, size)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a coarse tick

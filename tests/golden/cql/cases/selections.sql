@@ -215,16 +215,16 @@ SELECT sym FROM trades WHERE ts >= '2026-01-31T12:00:00Z';
 --   Stream of what comes
 --     Select sym
 --       Window unbounded
---         Where ts >= INSTANT 1769860800000000
+--         Where ts >= TIMESTAMP '2026-01-31T12:00:00Z'
 --           Scan trades (sym, ts)
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                owed exact, a stream of rows, from history
---     Stream of what comes                          spends 0, keeps nothing, not shared
---       Select sym                                  spends 0, keeps nothing, not shared
---         Window unbounded                          spends 0, keeps nothing, not shared
---           Where ts >= INSTANT 1769860800000000    spends 0, keeps nothing, not shared
---             Scan trades (sym, ts)                 files, tick 1 s, late rows dropped
+--   Answer on change                                        owed exact, a stream of rows, from history
+--     Stream of what comes                                  spends 0, keeps nothing, not shared
+--       Select sym                                          spends 0, keeps nothing, not shared
+--         Window unbounded                                  spends 0, keeps nothing, not shared
+--           Where ts >= TIMESTAMP '2026-01-31T12:00:00Z'    spends 0, keeps nothing, not shared
+--             Scan trades (sym, ts)                         files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
 --   placed by number over 4 shards, in the index of selections

@@ -141,6 +141,12 @@ CREATE STREAM plant FROM PLANT (100, 1, 60) KEY series TIME ts GAP 10 MINUTES;
 
 -- create a stream of ever more rows
 CREATE STREAM ramp FROM RATE 100 TIME timestamp;
+-- says:
+--   CREATE STREAM ramp FROM RATE 100 TIME "timestamp"
+-- did:
+--   created stream ramp
+-- records:
+--   {"do": "stream", "stream": {"name": "ramp", "schema": {"timestamp": "time", "value": "int"}, "time": "timestamp", "key": [], "source": {"kind": "rate", "rows_per_second": 100}, "tick": 1000000, "expected_gap": null, "late": {"policy": "drop", "allowed": 0, "reach": 0}, "keep": 3600000000, "future": 86400000000}}
 
 -- create a stream that revises
 CREATE STREAM again (at TIME, x INT) FROM FILES 'again' TIME at LATE REVISE 1 HOUR;
@@ -256,7 +262,7 @@ CREATE AGGREGATE middle AS 'numpy:median';
 -- says:
 --   CREATE AGGREGATE middle RETURNS FLOAT AS 'numpy:median'
 -- did:
---   created function middle
+--   created aggregate middle
 -- records:
 --   {"do": "function", "function": {"name": "middle", "target": "numpy:median", "returns": "float", "aggregate": true}}
 
@@ -496,8 +502,9 @@ DESCRIBE big;
 -- says:
 --   DESCRIBE big
 -- shows:
---   name | query
---   big | SELECT sym, price * size AS worth FROM trades WHERE size > 100
+--   column | type | role
+--   sym | string |
+--   worth | float |
 
 -- describe a function
 DESCRIBE hypot;
@@ -578,7 +585,7 @@ EXPLAIN SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 -- says:
 --   EXPLAIN SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS
 -- shows:
---   qa5eff1ce version 1, running, from the next epoch
+--   qa5eff1ce, not registered
 --   Answer every 10 s                owed exact
 --     Aggregate avg(price)           spends 0, shard 2
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
@@ -590,7 +597,7 @@ EXPLAIN SELECT sym FROM trades [RANGE 1 MINUTE] WHERE price > 10;
 -- says:
 --   EXPLAIN SELECT sym FROM trades [RANGE 1 MINUTE] WHERE price > 10
 -- shows:
---   q3934ea8c version 1, running, from the next epoch
+--   q3934ea8c, not registered
 --   Answer on change                    owed exact, rows that come and go, from history
 --     Select sym                        spends 0, keeps nothing, not shared
 --       Window range 1 min              spends 0, keeps rows of trades for range 1 min, not shared
@@ -612,4 +619,4 @@ EXPLAIN ANALYZE heat;
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, sym, price)             files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
---   measured: no answers up to epoch 0
+--   measured: nothing, it begins after epoch 0

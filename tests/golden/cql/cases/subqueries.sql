@@ -283,7 +283,7 @@ SELECT sym FROM trades [NOW] WHERE EXISTS (SELECT sym FROM symbols WHERE sector 
 --     Join the rows, sub1
 --       Window now
 --         Scan trades (sym)
---       Where coalesce(a1, 0) > 0
+--       Where a1 > 0
 --         Group COUNT(*) as a1
 --           Select sym
 --             Where sector = 'metal'
@@ -295,7 +295,7 @@ SELECT sym FROM trades [NOW] WHERE EXISTS (SELECT sym FROM symbols WHERE sector 
 --       Join the rows, sub1                             spends 0, keeps rows of its inputs, not shared
 --         Window now                                    spends 0, keeps rows of trades for now, not shared
 --           Scan trades (sym)                           files, tick 1 s, late rows dropped
---         Where coalesce(a1, 0) > 0                     spends 0, keeps nothing, not shared
+--         Where a1 > 0                                  spends 0, keeps nothing, not shared
 --           Group COUNT(*) as a1                        spends 0, keeps one row, not shared
 --             Select sym                                spends 0, keeps nothing, not shared
 --               Where sector = 'metal'                  spends 0, keeps nothing, not shared

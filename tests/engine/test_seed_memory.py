@@ -1,0 +1,94 @@
+"""What queries keep as their streams grow: nothing, all rows, a window, or a row for each group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from streamgauge.engine import state as wire
+from streamgauge.kernel.time import SECOND
+from streamgauge.streams.schema import Schema
+from tests.engine.stage import START, Stage
+
+N_PAGES = 6
+ROWS = 2000
+KEYS = 10
+PLAIN = Schema.of(ts="time", k="int", v="int")
+SIGNED = Schema.of(op="string", ts="time", k="int", v="int")
+
+
+def page(number: int, seed: int, *, signed: bool = False) -> pa.Table:
+    """Rows of two hundred seconds, ten a second; of changes, half of the rows are taken back."""
+    dice = np.random.default_rng(1000 * seed + number)
+    times = START + (number * ROWS + np.arange(ROWS)) * SECOND // 10
+    columns = {
+        "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
+        "k": pa.array(dice.integers(0, KEYS, ROWS)),
+        "v": pa.array(dice.integers(0, 10**6, ROWS)),
+    }
+    if not signed:
+        return pa.table(columns)
+    half = {name: column.slice(0, ROWS // 2) for name, column in columns.items()}
+    some = {name: column.slice(0, ROWS // 4) for name, column in columns.items()}
+    later = pa.array(times[ROWS // 2 : 3 * ROWS // 4], pa.timestamp("us", tz="UTC"))
+    came = pa.table({"op": ["+"] * (ROWS // 2), **half})
+    went = pa.table({"op": ["-"] * (ROWS // 4), **some, "ts": later})
+    return pa.concat_tables([came, went.select(came.column_names)])
+
+
+def kept(stage: Stage) -> int:
+    """Rows and groups in the state of all shards."""
+    home, total = stage.gauge.home, 0
+    for shard in range(home.shards):
+        data = home.state(home.committed(), shard).read_bytes()
+        rows = wire.from_bytes(data, shard, home.shards).rows
+        total += sum(len(selection.waiting) for selection in rows.selections.values())
+        for view in rows.views.values():
+            total += sum(len(store) for store in view.stores.values())
+            total += sum(len(folded.given) for folded in view.held.values())
+    return total
+
+
+JOIN = "SELECT a.k, b.v FROM s [{0}] AS a, other [{0}] AS b WHERE a.v = b.v"
+MIN = "SELECT k, MIN(v) AS least FROM {} GROUP BY k HAVING MIN(v) >= 0"
+SHAPES = {
+    "selection": ("SELECT k, v FROM s WHERE v > 500000", "bounded", 30),
+    "join of all rows": (JOIN.format("RANGE UNBOUNDED"), "unbounded", None),
+    "self-join of all rows": (
+        "SELECT a.k, b.k FROM s [RANGE UNBOUNDED] AS a, s [RANGE UNBOUNDED] AS b WHERE a.v = b.v",
+        "unbounded", None,
+    ),
+    "join of windows": (JOIN.format("RANGE 20 SECONDS"), "window", 2 * 250),
+    "least value": (MIN.format("s"), "groups", KEYS + 30),
+    "least value of what comes and goes": (MIN.format("moves"), "unbounded", None),
+    "average": (
+        "SELECT k, AVG(v) AS mean FROM s GROUP BY k HAVING COUNT(*) > 1", "groups", KEYS + 30,
+    ),
+    "different keys": ("SELECT DISTINCT k FROM s", "groups", KEYS + 30),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_kept_is_what_explain_says(tmp_path: Path, shape: str) -> None:
+    text, kind, most = SHAPES[shape]
+    stage = Stage(tmp_path)
+    for name, schema, changes in (("s", PLAIN, None), ("other", PLAIN, None), ("moves", SIGNED, "op")):
+        if name in text:
+            stage.stream(name, schema, keep="1 minute", changes=changes)
+    stage.gauge.sql(f"CREATE QUERY q AS {text}")
+    streams = list(stage.gauge.trial().registry.streams)
+    assert f"memory {kind}:" in stage.gauge.explain("q")
+    sizes = []
+    for number in range(N_PAGES):
+        stage.page(
+            **{n: page(number, k, signed=n == "moves") for k, n in enumerate(streams)}
+        )  # fmt: skip
+        sizes.append(kept(stage))
+    if most is None:
+        growth = np.diff(sizes)
+        assert growth.min() > 0.9 * growth.max() > 0.2 * ROWS, sizes
+    else:
+        assert 0 < max(sizes) <= most, sizes
