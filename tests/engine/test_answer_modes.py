@@ -79,3 +79,28 @@ def test_changes_as_they_come(gauge: sg.Gauge) -> None:
     turn(gauge)
     found = [str(change) for change in query.gauge.subscribe_rows("high", since_epoch=0, timeout=0)]
     assert found == ["high + k=b v=2.0, as of 1970-01-01T00:00:02Z"]
+
+
+def test_what_comes_of_a_stream_that_takes_rows_back(tmp_path: Path) -> None:
+    folder = tmp_path / "stock"
+    folder.mkdir()
+    table = pa.table(
+        {
+            "ts": pa.array([1, 2, 3, 4]).cast(pa.timestamp("s")).cast(pa.timestamp("us", tz="UTC")),
+            "item": ["a", "b", "a", "a"],
+            "op": ["+", "+", "-", "+"],
+        }
+    )
+    pq.write_table(table, folder / "0.parquet")
+    gauge = sg.connect(tmp_path / "home", engine="local")
+    gauge.stream("stock", sg.files(folder), time="ts", changes="op", future=None)
+    gauge.sql("SELECT ISTREAM(item) FROM stock", name="came")
+    gauge.sql("SELECT DSTREAM(item) FROM stock", name="went")
+    gauge.sql("SELECT item, COUNT(*) AS n FROM stock GROUP BY item", name="there")
+    gauge.advance("stock", 10_000_000)
+    turn(gauge)
+    came = gauge.row_changes("came").to_pylist()
+    assert [(row["as_of"].second, row["item"]) for row in came] == [(1, "a"), (2, "b"), (4, "a")]
+    went = gauge.row_changes("went").to_pylist()
+    assert [(row["as_of"].second, row["item"]) for row in went] == [(3, "a")]
+    assert gauge.rows("there").to_pylist() == [{"item": "a", "n": 1}, {"item": "b", "n": 1}]

@@ -19,6 +19,7 @@ from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.script import Script
 from streamgauge.execute.show import explained
 from streamgauge.execute.trial import Trial
+from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.language.parse import parse
 from streamgauge.language.render import render
 from streamgauge.language.statements import Ask, CreateQuery
@@ -28,6 +29,7 @@ from streamgauge.plan.view import View
 from tests.goldens import GOLDEN, regolding
 
 FOLDER = GOLDEN / "cql" / "cases"
+MISTAKES = GOLDEN / "cql" / "mistakes"
 CATALOG = GOLDEN / "cql" / "catalog.sql"
 SYMBOLS = "sym,sector,since\nA,metal,2026-01-01T00:00:00Z\nB,grain,2026-01-02T00:00:00Z\n"
 SHARDS, EPOCH = 4, 9
@@ -54,7 +56,22 @@ def cases() -> Iterator[Case]:
         for block in path.read_text().strip().split("\n\n"):
             title, *rest = block.split("\n")
             said = [line for line in rest if not line.startswith("--")]
-            yield Case(path, block, title.removeprefix("-- "), "\n".join(said).rstrip(";"))
+            yield Case(path, block, title.removeprefix("-- "), "\n".join(said).removesuffix(";"))
+
+
+def mistakes() -> Iterator[Case]:
+    """All mistakes on file: each is its own title."""
+    for path in sorted(MISTAKES.glob("*.sql")):
+        for block in path.read_text().strip().split("\n\n"):
+            said = [line for line in block.split("\n") if not line.startswith("--")]
+            text = "\n".join(said).removesuffix(";")
+            yield Case(path, block, text, text)
+
+
+def refused(case: Case, error: StreamgaugeError, root: Path) -> str:
+    """The mistake with what is said about it."""
+    told = f"{type(error).__name__}: {error}".replace(str(root), "")
+    return "\n".join([f"{case.statement};", *(f"-- {line}" for line in told.split("\n"))])
 
 
 def catalogued(root: Path) -> sg.Gauge:

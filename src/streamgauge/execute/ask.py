@@ -99,6 +99,12 @@ def _each(said: CreateQuery) -> list[tuple[str, Ask]]:
             f"{len(said.values)} values, {len(set(said.values))} different",
             "name each value once",
         )
+    if None in said.values:
+        raise BindError(
+            f"FOR EACH {said.each} names NULL, which equals nothing",
+            f"it is one of {len(said.values)} values",
+            f"leave it out; WHERE {said.each} IS NULL is a query of its own",
+        )
     asked = _parameters(said.ask)
     if unknown := sorted(asked - {said.each}):
         raise BindError(

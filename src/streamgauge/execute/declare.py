@@ -9,6 +9,7 @@ from streamgauge.execute.names import functions_in, members, tables_in
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError
+from streamgauge.language.expressions import AGGREGATES
 from streamgauge.language.parse import parse
 from streamgauge.language.render import render
 from streamgauge.language.statements import (
@@ -52,6 +53,7 @@ def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Str
     source = _source(said, options, root)
     more = {key: options[word] for word, key in _STREAM_OPTIONS.items() if word in options}
     if said.columns:
+        _check_columns(said)
         schema = Schema.of(**{name: kind.lower() for name, kind in said.columns})
     else:
         schema = known.schema if known is not None else schema_of(source)
@@ -64,6 +66,17 @@ def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Str
         late=_late(options.get("late", ("drop",))),
         **more,
     )
+
+
+def _check_columns(said: CreateStream) -> None:
+    names = [name for name, _ in said.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise BindError(
+            f"stream {said.name!r} has two columns named {twice!r}",
+            f"its columns are {', '.join(names)}",
+            "give each column a name of its own",
+        )
 
 
 def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
@@ -177,6 +190,12 @@ def create_function(trial: Trial, said: CreateFunction, *, replace: bool = False
             f"unknown type {said.returns!r} of function {said.name!r}",
             f"types are {', '.join(TYPES)}",
             "write RETURNS float, for example",
+        )
+    if function.name in AGGREGATES:
+        raise BindError(
+            f"{function.name} is an aggregate of the language",
+            f"CREATE FUNCTION {said.name} AS '{said.target}'",
+            f"choose another name, such as my_{function.name}",
         )
     function.load()
     known = trial.registry.functions.get(function.name)

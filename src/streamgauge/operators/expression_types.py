@@ -132,6 +132,21 @@ def own_function(name: str, functions: Functions) -> Function | None:
     return functions.get(name.lower())
 
 
+# Aggregates, so that one that is misspelled is not taken for an unknown function.
+AGGREGATE_NAMES = (
+    "count", "sum", "avg", "min", "max", "var", "stddev", "covar", "corr", "median", "quantile",
+    "approx_count_distinct", "approx_median", "approx_quantile", "top_k", "frequency", "f2",
+    "join_size", "first", "last",
+)  # fmt: skip
+_MEANT = {
+    **dict.fromkeys(("average", "mean"), "write avg"),
+    **dict.fromkeys(("variance", "var_samp"), "write var"),
+    **dict.fromkeys(("std", "stdev", "stddev_samp"), "write stddev"),
+    **dict.fromkeys(("log", "logarithm"), "write ln or log10"),
+    **dict.fromkeys(("pow",), "write power"),
+    **dict.fromkeys(("percentile", "percentile_cont"), "write quantile"),
+    **dict.fromkeys(("date_trunc", "time_bucket"), "write bucket(ts, INTERVAL 1 MINUTE)"),
+}
 _FIXED = {"duration": "duration", "instant": "time", "is null": "bool"}
 
 
@@ -266,7 +281,7 @@ def _call(expr: Expr, kinds: Sequence[str], functions: Functions) -> str:
         raise BindError(
             f"unknown function {name!r}",
             f"there are {len(SCALAR_FUNCTIONS)} built in and {len(functions)} of your own",
-            _nearest(name, (*SCALAR_FUNCTIONS, *functions)),
+            _MEANT.get(name) or _nearest(name, (*SCALAR_FUNCTIONS, *AGGREGATE_NAMES, *functions)),
         )
     return _built_in(expr, kinds, built_in)
 
@@ -306,5 +321,5 @@ def _matching(expr: Expr, kinds: Sequence[str], function: ScalarFunction) -> str
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    close = get_close_matches(str(name), list(known), n=1)
+    close = get_close_matches(str(name), list(known), n=1, cutoff=0.7)
     return f"write {close[0]}" if close else "check the spelling"

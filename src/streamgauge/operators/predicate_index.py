@@ -48,9 +48,9 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 # Nanoseconds, measured: a list looked up, a query in it, a term beyond the second; a word of bits
-# of a column, a bit that is set.
+# of a column, a bit that is set, and what bits cost before the first.
 _LOOK, _PLACE, _TERM = 12.0, 2.0, 15.0
-_WORD, _BIT = 0.4, 3.0
+_START, _WORD, _BIT = 80.0, 1.0, 3.0
 _FEW = 8.0
 _ROOM = 1 << 16
 _NULLS = 0.02
@@ -313,7 +313,7 @@ def _shown(terms: Terms, shares: Floats, alive: Mask) -> Mask:
         columns = len(np.unique(terms.column[shown[owner]]))
         listed = alive & ~shown
         looks = len(np.unique(terms.column[terms.start[:-1][listed & asking]]))
-        by_bits = _WORD * (1 + columns) * -(-int(shown.sum()) // 64)
+        by_bits = _START * bool(columns) + _WORD * (1 + columns) * -(-int(shown.sum()) // 64)
         by_bits += _BIT * float(passed[shown & alive].sum())
         return _LOOK * looks + float(by_list[listed].sum()) + by_bits
 

@@ -257,33 +257,33 @@ def _passes(query: int, codes: Codes, terms: Terms) -> bool:
 
 
 @compiled
-def _row_bits(codes: Codes, bits: Bits, work: Words, out: Words) -> None:
-    """Bits of the queries that match one row."""
-    n = np.uint64(len(out))
+def _join(
+    words: Words, which: int, flip: Small, after: int, until: int, work: Words, out: Words
+) -> None:
+    """AND the bits of one code of a column into those of a row."""
+    n, number, six = np.uint64(len(out)), np.uint64(which), np.uint64(6)
     for k in range(n):
-        out[k] = bits.base[k]
-    for c in range(len(bits.column)):
-        at = bits.first[c] + codes[bits.column[c]]
-        words = bits.words[bits.word[at]]
-        if bits.after[at] == bits.until[at]:
-            for k in range(n):
-                out[k] &= words[k]
-            continue
-        for k in range(n):
-            work[k] = words[k]
-        for k in range(np.uint64(bits.after[at]), np.uint64(bits.until[at])):
-            flip = np.uint64(bits.flip[k])
-            work[flip >> np.uint64(6)] ^= np.uint64(1) << (flip & np.uint64(63))
-        for k in range(n):
-            out[k] &= work[k]
+        work[k] = words[number, k]
+    for k in range(np.uint64(after), np.uint64(until)):
+        bit = np.uint64(flip[k])
+        work[bit >> six] ^= np.uint64(1) << (bit & np.uint64(63))
+    for k in range(n):
+        out[k] &= work[k]
 
 
 @compiled
 def bit_matrix(codes: Codes, bits: Bits, out: Words) -> None:
     """Bits of each row."""
-    work = np.empty(out.shape[1], np.uint64)
+    n = np.uint64(out.shape[1])
+    work, found = np.empty(n, np.uint64), np.empty(n, np.uint64)
     for row in range(len(codes)):
-        _row_bits(codes[row], bits, work, out[row])
+        for k in range(n):
+            found[k] = bits.base[k]
+        for c in range(len(bits.column)):
+            at = bits.first[c] + codes[row, bits.column[c]]
+            _join(bits.words, bits.word[at], bits.flip, bits.after[at], bits.until[at], work, found)
+        for k in range(n):
+            out[row, k] = found[k]
 
 
 @compiled
@@ -373,8 +373,15 @@ def matches(
                 codes[row], lists.query, lists.second, lists.low, lists.high, first, end, out, at
             )
             at = _kept(codes[row], terms, out, at, until) if left == MORE else until
+        for k in range(np.uint64(n_words)):
+            found[k] = bits.base[k]
+        for c in range(len(bits.column)):
+            cell = bits.first[c] + codes[row, bits.column[c]]
+            _join(
+                bits.words, bits.word[cell], bits.flip, bits.after[cell], bits.until[cell],
+                work, found,
+            )  # fmt: skip
         if n_words:
-            _row_bits(codes[row], bits, work, found)
             at = _write(found, busy, bits.name, out, at)
         counts[row] = at - begun
         row += 1

@@ -120,13 +120,27 @@ def _exact(node: Node) -> Node:
             return part
         sizes = {expr for _, expr in part.aggregates if expr.value == "join_size"}
         if len(sizes) == len(part.aggregates) == 1:
-            pairs = Filter(part.input, Expr("=", sizes.pop().args))
+            asked = sizes.pop()
+            _refuse_one_side(asked)
+            pairs = Filter(part.input, Expr("=", asked.args))
             count = Expr("aggregate", value="count")
             return Grouped(pairs, part.by, ((part.aggregates[0][0], count),))
         named = tuple((name, _exact_aggregate(expr)) for name, expr in part.aggregates)
         return replace(part, aggregates=named)
 
     return node.rebuilt(change)
+
+
+def _refuse_one_side(expr: Expr) -> None:
+    """Pairs are of rows of two sources; above a join a column is called after its own."""
+    sides = [{name.partition(".")[0] for name in arg.columns()} for arg in expr.args]
+    qualified = all("." in name for arg in expr.args for name in arg.columns())
+    if not qualified or any(len(side) != 1 for side in sides) or sides[0] == sides[1]:
+        raise BindError(
+            "join_size compares a column of one source with a column of another",
+            f"in {expr}",
+            "write JOIN_SIZE(a.x, b.x) FROM s [RANGE 1 MINUTE] a, t [RANGE 1 MINUTE] b",
+        )
 
 
 def _exact_aggregate(expr: Expr) -> Expr:
@@ -141,6 +155,12 @@ def _exact_aggregate(expr: Expr) -> Expr:
         )
     if expr.op != "aggregate":
         return expr
+    if expr.value in ("var", "stddev") and any(arg.op == "weight" for arg in args):
+        raise BindError(
+            f"{expr} answers numbers and cannot be part of rows",
+            "rows that come and go are weighed in sums and averages only",
+            "ask for it by itself: SELECT VAR(x WEIGHT w) FROM stream [RANGE 1 MINUTE]",
+        )
     if expr.value == "approx_count_distinct":
         return Expr("aggregate", (Expr("distinct", args),), "count")
     if expr.value in ("median", "approx_median"):

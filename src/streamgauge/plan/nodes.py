@@ -9,7 +9,7 @@ Columns have plain names below a join and names like `a.price` above it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, TypeAlias
 
 from streamgauge.operators.expression import Expr
@@ -62,11 +62,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Scan(Node):
-    """Rows of a stream, each once, at its time."""
+    """Rows of a stream, each once, at its time; where it `changes`, some take others away."""
 
     inputs_of: ClassVar[tuple[str, ...]] = ()
     stream: str
     schema: Schema
+    changes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,14 +216,17 @@ def to_json(node: Node) -> dict[str, Any]:
     """
     out: dict[str, Any] = {"node": type(node).__name__}
     for item in fields(node):
-        out[item.name] = _to_plain(getattr(node, item.name))
+        value = getattr(node, item.name)
+        if item.default is MISSING or value != item.default:
+            out[item.name] = _to_plain(value)
     return out
 
 
 def from_json(data: dict[str, Any]) -> Node:
     """Read the JSON form."""
     kind = KINDS[data["node"]]
-    return kind(**{item.name: _READ[item.name](data[item.name]) for item in fields(kind)})
+    given = [item.name for item in fields(kind) if item.name in data]
+    return kind(**{name: _READ[name](data[name]) for name in given})
 
 
 def _to_plain(value: Any) -> Any:
@@ -265,6 +269,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
             "limit",
             "model",
             "confidence",
+            "changes",
         ),
         _same,
     ),

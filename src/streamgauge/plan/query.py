@@ -179,13 +179,13 @@ class Query:
             raise UnsupportedWindow(
                 f"{self.select} needs a window of time",
                 f"query {self.name!r} has {'no window' if kind is None else self.window}",
-                "add window=Range('1 minute') or Landmark('2026-01-01')",
+                "write [RANGE 1 MINUTE] or [SINCE '2026-01-01']; in Python window=Range('1 minute')",
             )
         if self.select.name == "top_k" and self.answer.kind == "change":
             raise BindError(
                 "top_k answers whole lists, which do not change by an amount",
                 f"query {self.name!r} answers {self.answer}",
-                "add answer=every('10 s') or answer=on_close()",
+                "write EVERY 10 SECONDS or ON CLOSE; in Python answer=every('10 s')",
             )
 
     def _bind_latest(self, stream: Stream) -> None:
@@ -266,7 +266,7 @@ class Query:
             raise UnsupportedWindow(
                 f"{window} moves at every instant",
                 f"query {self.name!r} answers {self.answer}",
-                "add answer=every('10 s')",
+                "write EVERY 10 SECONDS; in Python answer=every('10 s')",
             )
 
     def resolve(self, windows: dict[str, Window]) -> Window:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 from streamgauge.kernel.errors import BindError, QueryNotFound, StreamgaugeError
@@ -364,7 +365,10 @@ def _single(record: Record) -> list[Record]:
 
 def _missing(kind: str, name: str, known: Iterable[str]) -> QueryNotFound:
     names = sorted(known)
+    near = get_close_matches(name, names, 1)
     listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     return QueryNotFound(
-        f"no {kind} named {name!r}", f"there are {listed or 'none'}", "check the spelling"
+        f"no {kind} named {name!r}",
+        f"there are {listed or 'none'}",
+        f"did you mean {near[0]}?" if near else "check the spelling",
     )

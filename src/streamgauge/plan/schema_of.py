@@ -168,7 +168,28 @@ def _by_signature(expr: Expr, args: list[Expr], schema: Schema, functions: Funct
                 f"in {expr}",
                 "aggregate a number, or count rows with COUNT(*)",
             )
+    if len(args) > 1:
+        _check_second(expr, args[1], kind)
     return _stored(kind) if result == "same" else result
+
+
+def _check_second(expr: Expr, given: Expr, kind: str) -> None:
+    """What else an aggregate is told must be a constant that fits."""
+    number = isinstance(given.value, (int, float)) and not isinstance(given.value, bool)
+    constant = given.op == "literal" and number
+    if expr.value in ("quantile", "approx_quantile"):
+        fits = constant and 0.0 <= given.value <= 1.0
+        wanted = "a share from 0 to 1, as in QUANTILE(value, 0.95)"
+    elif expr.value == "top_k":
+        fits = constant and isinstance(given.value, int) and given.value >= 1
+        wanted = "a whole number from 1, as in TOP_K(item, 10)"
+    elif expr.value == "frequency":
+        same = isinstance(given.value, str) if kind == "string" else given.value is not None
+        fits, wanted = given.op == "literal" and same, "an item, as in FREQUENCY(name, 'A')"
+    else:
+        return
+    if not fits:
+        raise BindError(f"{expr.value} does not take {given}", f"in {expr}", f"write {wanted}")
 
 
 def _count(expr: Expr, args: list[Expr], schema: Schema, functions: Functions) -> str:

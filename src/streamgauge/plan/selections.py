@@ -49,7 +49,7 @@ def selection_of(view: View) -> Selection | None:
         elif not node.window.unbounded:
             return None
         node = node.input
-    if not isinstance(node, Scan):
+    if not isinstance(node, Scan) or node.changes:
         return None
     if items is None:
         items = tuple((name, Expr("column", value=name)) for name in node.schema.names)
@@ -57,13 +57,14 @@ def selection_of(view: View) -> Selection | None:
 
 
 def group_of(view: View) -> str:
-    """Name of the group of views that are worked out together: those over the same windows."""
-    windows = {json.dumps(to_json(node)) for node in view.plan.walk() if isinstance(node, Windowed)}
-    return json.dumps([view.streams, sorted(windows)])
+    """Name of the group of views that keep their rows together: those over the same streams."""
+    return json.dumps(view.streams)
 
 
 def shard_of(standing: Standing, shards: int) -> int:
-    """The shard that a view lives on."""
-    if selection_of(standing.view) is not None:
+    """The shard that a view lives on; views over the same windows live together."""
+    view = standing.view
+    if selection_of(view) is not None:
         return standing.id % shards
-    return stable_hash(group_of(standing.view)) % shards
+    windows = {json.dumps(to_json(node)) for node in view.plan.walk() if isinstance(node, Windowed)}
+    return stable_hash(json.dumps([view.streams, sorted(windows)])) % shards

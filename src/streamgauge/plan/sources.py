@@ -93,6 +93,13 @@ def _by_name(source: FromName, context: Context) -> Bound:
         inner = _standing(name, registry)
     else:
         known = [*context.names, *registry.streams, *registry.tables, *registry.names]
+        parts = [q for q in registry.queries if q.startswith((f"{name}.", f"{name}["))]
+        if parts:
+            raise BindError(
+                f"{name!r} stands for {len(parts)} queries",
+                f"there are {', '.join(parts[:4])}{' ...' if len(parts) > 4 else ''}",
+                f'name one of them: FROM "{parts[0]}"',
+            )
         raise unknown_name("stream or table", name, [*known, *registry.queries])
     return _named(_windowed(inner, source.window, repr(name), context), alias, context)
 
@@ -105,7 +112,7 @@ def _stream(stream: Stream, window: Window | str | None, context: Context) -> Bo
         apart = (stream.changes, stream.time)
         schema = Schema(tuple(c for c in schema.columns if c[0] not in apart))
         _refuse_changes(stream, value)
-        node: Node = Windowed(Scan(stream.name, schema), Unbounded())
+        node: Node = Windowed(Scan(stream.name, schema, changes=True), Unbounded())
         return Bound(node, Scope(()), windows=True)
     check_window(value, stream, schema)
     node = Windowed(Scan(stream.name, schema), value or Unbounded())
@@ -321,6 +328,14 @@ def _using(
     hidden: set[tuple[str, str]] = set()
     sides = Scope(_qualified(left)), Scope(_qualified(right))
     for name in source.using:
+        if any(side.find(name) is None for side in sides):
+            places = zip(("left", "right"), sides, strict=True)
+            lacking = next(place for place, side in places if side.find(name) is None)
+            raise BindError(
+                f"USING ({name}) needs the column on both sides",
+                f"the {lacking} side of the join has none of that name",
+                "write ON and the two columns that are to be equal",
+            )
         one, two = (side.resolved(column(name)) for side in sides)
         found = sides[1].find(name)
         assert found is not None, "resolved above"

@@ -121,23 +121,23 @@ def _value(source: Bound, query: Query, context: Context) -> tuple[Bound, Expr]:
             "select one",
         )
     name = _free(source, context)
-    kind = _rows_of(bound.node)
+    kind = _rows_of(bound.node, names[0])
     value = Project(bound.node, (("value", column(names[0])),))
     joined = _join(source, value, name, None, kind)
     return _keeping(joined, source), Expr("placed", value=f"{name}.value")
 
 
-def _rows_of(node: Node) -> str:
+def _rows_of(node: Node, name: str) -> str:
     """How a value is joined: inner when there is always one row, left when there may be none."""
     if isinstance(node, Grouped) and not node.by:
         return "inner"
     if isinstance(node, Project):
-        return _rows_of(node.input)
+        return _rows_of(node.input, name)
     if isinstance(node, Ordered) and node.limit == 1:
         return "left"
     raise BindError(
         "a subquery used as a value must give one row",
-        "nothing says that it does",
+        f"nothing says that there is one row of {name}",
         "select an aggregate such as MAX(x), or add LIMIT 1",
     )
 
@@ -209,6 +209,7 @@ def _contained(source: Bound, part: Expr, context: Context) -> tuple[Bound, Expr
     counts: Named = (("a1", _COUNT), ("a2", Expr("aggregate", (item,), "count")))
     source = _keeping(_join(source, Grouped(bound.node, (), counts), whole, None, "inner"), source)
     sought = settled(source.scope.resolved(part.args[0]))
+    _check_sought(sought, source, item, bound.node, context)
     matches = Grouped(bound.node, (("k1", item),), (("a1", _COUNT),))
     on = Expr("=", (sought, column(f"{one}.k1")))
     source = _keeping(_join(source, matches, one, on, "left"), source)
@@ -254,6 +255,7 @@ def semi_join(source: Bound, part: Expr, context: Context) -> tuple[Bound, Expr]
     else:
         item, bound = _one_column(part.value, context)
         sought = settled(source.scope.resolved(part.args[0]))
+        _check_sought(sought, source, item, bound.node, context)
         keys = (("k1", sought, False),)
         tables = Distinct(Project(bound.node, (("k1", item),)))
     joined = _join(source, tables, name, _matched(keys, name), "inner")
@@ -268,6 +270,8 @@ def _with_item(inner: Inner, part: Expr, source: Bound, context: Context) -> Inn
             "select one column, without aggregates, or write EXISTS",
         )
     item = inner.bound.scope.resolved(inner.select.items[0].expr)
+    here = settled(source.scope.resolved(part.args[0]))
+    _check_sought(here, source, item, inner.bound.node, context)
     sought = source.scope.resolved(part.args[0]).replaced(
         lambda e: Expr("outer", value=e.value) if e.op == "column" else None
     )
@@ -306,6 +310,8 @@ def _tied(
     pairs = [_equality(tie) for tie in inner.ties]
     if all(pair is not None for pair in pairs):
         sides = [pair for pair in pairs if pair is not None]
+        for inside, around in sides:
+            _check_tie(inside, around, source, inner, context)
         by: Named = tuple((f"k{i}", inside) for i, (inside, _) in enumerate(sides, 1))
         keys = tuple((f"k{i}", around, False) for i, (_, around) in enumerate(sides, 1))
         return keys, _one_each(inner.bound.node, by, aggregates)
@@ -330,6 +336,18 @@ def _tied(
         (place, column(name), not _rejects_null(name, inner.ties)) for name, place in places.items()
     )
     return keys, _one_each(pairs_of, by, aggregates)
+
+
+def _check_tie(inside: Expr, around: Expr, source: Bound, inner: Inner, context: Context) -> None:
+    functions = context.registry.functions
+    one = typing_of.type_of(inside, schema_of(inner.bound.node, functions), functions)
+    two = typing_of.type_of(around, schema_of(source.node, functions), functions)
+    if typing_of.compared_type(one, two) is None:
+        raise BindError(
+            f"cannot compare {one} with {two}",
+            f"{inside} of the subquery with {around} of the query around it",
+            "compare values of one type, or convert one: CAST(x AS FLOAT)",
+        )
 
 
 def _one_each(node: Node, by: Named, aggregates: Named) -> Node:
@@ -376,6 +394,19 @@ def _matched(keys: tuple[Key, ...], name: str) -> Expr | None:
 
 def _join(source: Bound, other: Node, name: str, on: Expr | None, kind: str) -> Bound:
     return replace(source, node=Join((source.node, other), ("", name), on, kind))
+
+
+def _check_sought(sought: Expr, source: Bound, item: Expr, inner: Node, context: Context) -> None:
+    """Raise unless a value can be compared with what a subquery selects."""
+    functions = context.registry.functions
+    one = typing_of.type_of(sought, schema_of(source.node, functions), functions)
+    two = typing_of.type_of(item, schema_of(inner, functions), functions)
+    if typing_of.compared_type(one, two) is None:
+        raise BindError(
+            f"cannot compare {one} with {two}",
+            f"in {sought} IN (SELECT {item} ...)",
+            "compare values of one type, or convert one: CAST(x AS FLOAT)",
+        )
 
 
 def _keeping(joined: Bound, source: Bound) -> Bound:

@@ -78,9 +78,12 @@ def _wider(contract: Contract) -> Iterator[Contract]:
     sure = [contract.confidence, 0.99, 0.95, 0.9]
     easier = [c for c in dict.fromkeys(sure) if c <= contract.confidence]
     if contract.tolerance != "exact":
-        for grown in (1.0, 2.0, 5.0, 10.0):
+        for grown in (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0):
+            width = contract.within * grown
+            if contract.tolerance != "absolute" and width >= 1.0 and grown > 1.0:
+                break
             for confidence in easier:
-                yield replace(contract, within=contract.within * grown, confidence=confidence)
+                yield replace(contract, within=width, confidence=confidence)
         for tolerance in ("rank", "relative"):
             if contract.within < 1.0:
                 for confidence in easier:
@@ -90,8 +93,22 @@ def _wider(contract: Contract) -> Iterator[Contract]:
 
 def _hint(query: Query, statistics: Statistics) -> str:
     found = nearest(query, statistics)
+    if found is None and query.memory is not None:
+        return _without_budget(query, statistics)
     if found is None:
         return "leave the contract out and ask for another aggregate"
     if found.tolerance == "exact":
-        return "ask for Contract.exact(); on_change(e) already spares answers that moved less"
-    return f"the nearest that can be held is {found}; Contract.exact() keeps every value"
+        return (
+            "ask for exact answers, EXACT or Contract.exact(); on_change(e) already spares answers "
+            "that moved less"
+        )
+    return f"the nearest that can be held is {found}; EXACT or Contract.exact() keeps every value"
+
+
+def _without_budget(query: Query, statistics: Statistics) -> str:
+    if query.contract.tolerance == "exact":
+        return "say how far off it may be, as in WITHIN 1 PERCENT, or leave BUDGET MEMORY out"
+    offers, _ = bids(replace(query, memory=None), statistics)
+    if not offers:
+        return "leave BUDGET MEMORY out to see the nearest contract that can be held"
+    return f"it takes BUDGET MEMORY {offers[0].nbytes} B to hold it; or ask for a wider bar"

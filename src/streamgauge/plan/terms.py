@@ -70,6 +70,12 @@ def _cadence(terms: Terms) -> Cadence:
 
 def _contract(terms: Terms) -> Contract | None:
     if terms.within is None:
+        if terms.confidence is not None:
+            raise ContractUnsatisfiable(
+                "a confidence says how surely, and nothing says how far off",
+                f"CONFIDENCE {terms.confidence:g} without WITHIN",
+                f"write WITHIN 5 PERCENT CONFIDENCE {terms.confidence:g}, or leave it out",
+            )
         return None
     if terms.within == 0.0:
         return Contract.exact()

@@ -8,8 +8,12 @@ from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import instant
 from streamgauge.operators.evaluate import type_of
 from streamgauge.operators.expression import COMPARISONS, Expr
+from streamgauge.operators.expression_types import compared_type
 from streamgauge.operators.functions import Functions
 from streamgauge.streams.schema import Schema
+
+
+__all__ = ["compared_type", "condition", "timed", "type_of", "value"]
 
 
 def timed(expr: Expr, schema: Schema, functions: Functions) -> Expr:
