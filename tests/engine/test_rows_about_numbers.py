@@ -87,6 +87,12 @@ def test_bars_follow_from_the_bars_below(calls: Path, shards: int, *, restart: b
         assert (row["mean"], row["mean.low"], row["mean.high"]) == pytest.approx((mean, low, high))
         assert row["mean.low"] <= row["mean"] <= row["mean.high"]
         assert row["n"] == 5
+    unmet: set = set()
+    for answer in answers:
+        (unmet.discard if answer.contract_met else unmet.add)(answer.group)
+        expected[answer.as_of] = not unmet
+    assert {row["contract_met"] for row in found.values()} == {True, False}
+    assert {at: row["contract_met"] for at, row in found.items()} == expected
     sure = answers[-1].confidence
     assert found[max(found)]["confidence"] == pytest.approx(1 - 5 * (1 - sure))
 

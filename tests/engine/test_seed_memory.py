@@ -75,7 +75,11 @@ SHAPES = {
 def test_what_is_kept_is_what_explain_says(tmp_path: Path, shape: str) -> None:
     text, kind, most = SHAPES[shape]
     stage = Stage(tmp_path)
-    for name, schema, changes in (("s", PLAIN, None), ("other", PLAIN, None), ("moves", SIGNED, "op")):
+    for name, schema, changes in (
+        ("s", PLAIN, None),
+        ("other", PLAIN, None),
+        ("moves", SIGNED, "op"),
+    ):
         if name in text:
             stage.stream(name, schema, keep="1 minute", changes=changes)
     stage.gauge.sql(f"CREATE QUERY q AS {text}")

@@ -183,7 +183,9 @@ TOP = """
 """
 
 
-def routers(tmp_path: Path, shards: int, n_rows: int, text: str) -> tuple[Stage, dict[str, list[Row]]]:
+def routers(
+    tmp_path: Path, shards: int, n_rows: int, text: str
+) -> tuple[Stage, dict[str, list[Row]]]:
     stage = Stage(tmp_path, shards)
     for name in ROUTERS:
         stage.stream(name, PACKETS)

@@ -55,11 +55,11 @@ def turned(gauge: sg.Gauge) -> sg.Gauge:
 
 
 def measured(gauge: sg.Gauge, name: str) -> str:
-    """What ANALYZE adds to the plan, without what a clock said and what others keep."""
+    """What ANALYZE adds to the plan, without what a clock said and bytes that others share."""
     plan, whole = str(gauge.sql(f"EXPLAIN {name}")), str(gauge.sql(f"EXPLAIN ANALYZE {name}"))
     assert whole.startswith(plan)
     text = re.sub(r"[\d.e-]+ s\b", "? s", whole.removeprefix(plan).strip())
-    return re.sub(r"[\d,]+ bytes of state", "? bytes of state", text)
+    return re.sub(r"[\d,]+ bytes", "? bytes", text)
 
 
 def figures(gauge: sg.Gauge, name: str) -> dict[str, str]:

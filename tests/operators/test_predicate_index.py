@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.kernel.errors import BindError
-from streamgauge.operators import predicate_index
+from streamgauge.operators import predicate_index, predicate_lists
 from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.expression import Expr, call, column, conjunction, literal
 from streamgauge.operators.predicate_index import PredicateIndex
@@ -113,21 +113,30 @@ def one_by_one(conditions: Sequence[tuple[Expr, ...]], rows: pa.Table) -> list[t
 def found(index: PredicateIndex, rows: pa.Table) -> list[tuple[int, int]]:
     numbers, queries = index.match(rows, {})
     assert (numbers.dtype, queries.dtype) == (np.int64, np.int32)
-    return list(zip(numbers.tolist(), queries.tolist(), strict=True))
+    assert (np.diff(numbers) >= 0).all()
+    return sorted(zip(numbers.tolist(), queries.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("candidate", [0.0, 75.0, 1e9], ids=["lists", "mixed", "bits"])
+# How much a place in a list and a word of bits cost: what is put where follows from it.
+COSTS = {"lists": (0.0, 1e9), "mixed": (1.0, 1.0), "bits": (1e9, 0.0)}
+
+
+@pytest.mark.parametrize("costs", COSTS.values(), ids=COSTS.keys())
 @settings(max_examples=60, deadline=None)
 @given(conditions=CONDITIONS, rows=ROWS, typed=st.booleans(), sampled=st.booleans())
 def test_the_index_equals_each_condition_by_itself(
-    candidate: float,
+    costs: tuple[float, float],
     conditions: list[tuple[Expr, ...]],
     rows: list[tuple[Any, ...]],
     typed: bool,
     sampled: bool,
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(predicate_index, "_CANDIDATE", candidate)
+        for name, cost in zip(("_PLACE", "_WORD"), costs, strict=True):
+            patch.setattr(predicate_index, name, cost)
+        patch.setattr(predicate_index, "_START", 0.0)
+        # With so few queries no list would be ordered by a bound.
+        patch.setattr(predicate_index, "_FEW", 0.0)
         data = table(rows)
         schema, sample = SCHEMA if typed else None, data if sampled else None
         index = PredicateIndex.of(conditions, schema, sample)
@@ -172,11 +181,10 @@ def test_thousands_of_queries_equal_numpy(form: str) -> None:
         conditions.append(parts)
     rows = pa.table({"a": a, "b": b, "k": [f"k{one}" for one in k]})
     index = PredicateIndex.of(conditions)
-    numbers, queries = index.match(rows, {})
-    want_rows, want_queries = np.nonzero(expected)
-    assert (numbers.tolist(), queries.tolist()) == (want_rows.tolist(), want_queries.tolist())
-    in_bits, in_lists = len(index.bits.name) > 0, len(index.lists.query) > 0
-    assert (in_lists, not in_bits) == (True, True) if form == "keys" else in_bits
+    assert found(index, rows) == list(map(tuple, np.argwhere(expected).tolist()))
+    bits = PredicateIndex.of(conditions, as_bits=True)
+    assert len(bits.bits.name) == size
+    assert found(bits, rows) == found(index, rows)
 
 
 def test_more_matches_than_the_first_room_are_found() -> None:
@@ -184,7 +192,35 @@ def test_more_matches_than_the_first_room_are_found() -> None:
     rows = pa.table({"a": np.arange(500.0)})
     numbers, queries = PredicateIndex.of(conditions).match(rows, {})
     np.testing.assert_array_equal(numbers, np.repeat(np.arange(500), 700))
-    np.testing.assert_array_equal(queries, np.tile(np.arange(700), 500))
+    by_row = np.sort(queries.reshape(500, 700), axis=1)
+    np.testing.assert_array_equal(by_row, np.tile(np.arange(700), (500, 1)))
+
+
+def test_the_order_within_a_row_is_the_same_in_any_batch() -> None:
+    rng = np.random.default_rng(8)
+    conditions = [
+        (compared("a", "=", int(a)), compared("b", op, float(b)))
+        for a, b, op in zip(
+            rng.integers(0, 9, 900), rng.random(900), rng.choice(["<", ">="], 900), strict=True
+        )
+    ]
+    index = PredicateIndex.of(conditions)
+    rows = pa.table({"a": rng.integers(0, 9, 60), "b": rng.random(60)})
+    whole = index.match(rows, {})[1].tolist()
+    parts = [index.match(rows.slice(at, 7), {})[1].tolist() for at in range(0, 60, 7)]
+    assert whole == [query for part in parts for query in part]
+    assert {predicate_lists.ABOVE, predicate_lists.BELOW} <= set(index.lists.left.tolist())
+
+
+def test_many_terms_go_into_bits_and_few_into_lists() -> None:
+    rng = np.random.default_rng(9)
+    tops = rng.random((3000, 3))
+    many = [tuple(compared(n, "<", t) for n, t in zip("abc", row, strict=True)) for row in tops]
+    few = [(compared("a", "=", t), compared("b", "<", u)) for t, u, _ in tops]
+    index = PredicateIndex.of(many + few)
+    assert index.bits.name.max() < 3000
+    assert len(index.bits.name) > 2000
+    assert set(index.lists.query.tolist()) >= set(range(3000, 6000))
 
 
 def test_factors_on_one_column_become_one_interval() -> None:

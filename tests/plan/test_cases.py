@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import streamgauge as sg
+from streamgauge.execute.script import Script
+from streamgauge.execute.trial import Trial
+from streamgauge.plan.tree import drawn
 from tests.plan.cases import Case, answered, cases, catalogued, settle
 
 CASES = list(cases())
@@ -33,3 +36,20 @@ def test_there_are_cases_of_every_feature_and_no_two_alike() -> None:
     assert len(CASES) >= 300
     assert len({case.id for case in CASES}) == len(CASES)
     assert len({case.statement for case in CASES}) == len(CASES)
+
+
+def test_views_follow_a_window_that_is_resized(gauge: sg.Gauge, root: Path) -> None:
+    trial = Trial(gauge.trial().registry)
+    Script(gauge, trial, root=root).run(
+        "CREATE VIEW v AS SELECT sym FROM trades [few];"
+        "CREATE QUERY straight AS SELECT sym FROM trades [few] WHERE size > 1 FROM NOW;"
+        "CREATE QUERY round_about AS SELECT sym, COUNT(*) + 1 AS n FROM v GROUP BY sym;"
+        "CREATE QUERY other AS SELECT sym FROM trades [ROWS 10];"
+        "ALTER WINDOW few AS [ROWS 20]"
+    )
+    queries = trial.registry.queries
+    resized = {name: q.version for name, q in queries.items() if q.version > 1}
+    assert resized == {"straight": 2, "round_about": 2}
+    for name in resized:
+        assert "Window rows 20" in drawn(queries[name].view.plan)
+    assert not queries["straight"].view.history

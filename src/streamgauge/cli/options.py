@@ -67,6 +67,6 @@ def open_home(home: Path) -> Gauge:
         raise SourceFailure(
             f"no gauge lives in {home}",
             f"{home / 'gauge.json'} is not there",
-            "name its home with --home or STREAMGAUGE_HOME, or make one: streamgauge run FILE.toml",
+            "name its home with --home or STREAMGAUGE_HOME, or make one: streamgauge sql --new",
         )
     return connect(home, engine="local")

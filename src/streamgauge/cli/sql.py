@@ -13,6 +13,7 @@ from streamgauge.cli.options import console, home_option, json_option, open_home
 from streamgauge.cli.repl import Repl
 from streamgauge.cli.said import as_json as outcome_json
 from streamgauge.cli.said import run_statements, say
+from streamgauge.gauge import connect
 
 
 @click.command(short_help="Run statements; a prompt without any.")
@@ -22,16 +23,25 @@ from streamgauge.cli.said import run_statements, say
     "--file", "-f", type=click.File("r", encoding="utf-8"), help="Statements of a file; - is stdin."
 )
 @click.option("--name", help="Name for the one SELECT that has none.")
+@click.option("--new", is_flag=True, help="Make the home if there is none.")
 @wait_option
 @json_option
 def sql(
-    text: str | None, home: Path, file: Any, name: str | None, wait: float | None, as_json: bool
+    text: str | None,
+    home: Path,
+    file: Any,
+    name: str | None,
+    new: bool,
+    wait: float | None,
+    as_json: bool,
 ) -> None:
     """Run the statements of TEXT, of a file or of standard input, all or none.
 
     Without any of them, on a terminal, a prompt opens, where statements end with a semicolon.
     Works while a job runs on the home; when none runs, changes wait in the inbox.
     """
+    if new:
+        connect(home)
     gauge = open_home(home)
     if text is not None and file is not None:
         raise click.UsageError("give a TEXT or a --file, not both")

@@ -6,7 +6,7 @@ from typing import Any
 
 from streamgauge.kernel.files import number_name, numbered, read_json
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal
+from streamgauge.log.journal import Journal, Page
 from streamgauge.plan.registry import Registry
 
 
@@ -29,12 +29,18 @@ def newest_snapshot(home: Home, upto: int) -> dict[str, Any]:
     }
 
 
-def registry_at(home: Home, page: int, known: Registry | None = None) -> Registry:
-    """The registry after a page's changes; `known` is brought forward when it is not ahead."""
+def registry_at(
+    home: Home, page: int, known: Registry | None = None, *, read: Page | None = None
+) -> Registry:
+    """The registry after a page's changes; `known` is brought forward when it is not ahead.
+
+    `read` is a page that is at hand already: one that registers many queries is large.
+    """
     registry = known
     if registry is None or registry.epoch > page:
         registry = Registry.from_dict(newest_snapshot(home, page)["registry"])
     journal = Journal(home)
     for number in range(registry.epoch + 1, page + 1):
-        registry.apply(journal.page(number).changes, epoch=number)
+        taken = read if read is not None and read.number == number else journal.page(number)
+        registry.apply(taken.changes, epoch=number)
     return registry

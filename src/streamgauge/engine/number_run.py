@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from streamgauge.contracts.contract import Contract
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.log.home import Home
@@ -24,17 +26,26 @@ from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import share
 
 Cells = tuple[float, float, float]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
 class NumberState:
-    """The query's own state, the newest answer of each group, rows taken and changes to come."""
+    """The query's own state, the newest answer of each group, rows taken and changes to come.
+
+    `unmet` are the groups whose newest answer misses the contract; `breaks` says at which instants
+    their number grew or fell, `broken` how many there were before.
+    """
 
     stream: StreamState = field(default_factory=StreamState)
     newest: dict[str, Cells] = field(default_factory=dict)
     rows: Delta | None = None
     ahead: Delta | None = None
     seated: int = 0
+    unmet: set[str] = field(default_factory=set)
+    breaks: list[tuple[int, int]] = field(default_factory=list)
+    broken: int = 0
 
 
 @dataclass(slots=True)
@@ -95,6 +106,16 @@ class NumberRun:
         past = whole.take(whole.at <= now)
         state.ahead = whole.take(whole.at > now)
         state.rows = consolidated(Delta(past.rows, np.full(len(past), now, np.int64), past.count))
+        state.broken += sum(change for at, change in state.breaks if at <= now)
+        state.breaks = [item for item in state.breaks if item[0] > now]
+
+    def broken_at(self, instants: Ints) -> Ints:
+        """How many groups have an answer that misses the contract, at some instants."""
+        breaks = sorted(self.state.breaks)
+        times = np.array([at for at, _ in breaks], np.int64)
+        totals = np.concatenate(([0], np.cumsum([change for _, change in breaks])))
+        found: Ints = self.state.broken + totals[np.searchsorted(times, instants, side="right")]
+        return found.astype(np.int64)
 
     def _changes(self, given: Given, tick: int) -> Delta:
         """Each answer takes the place of the one before it in its group."""
@@ -113,8 +134,30 @@ class NumberRun:
                     at.append(instant)
                     count.append(change)
             self.state.newest[group] = fresh
+            self._note(group, instant, line)
         rows = as_rows(self.node, groups, cells)
         return Delta(rows, np.array(at, np.int64), np.array(count, np.int64))
+
+    def _note(self, group: str, instant: int, line: Floats) -> None:
+        """Note when the newest answer of a group begins or ends to miss the contract."""
+        unmet = self.state.unmet
+        met = _met(self.node.asked.contract, line)
+        if met == (group not in unmet):
+            return
+        self.state.breaks.append((instant, -1 if met else 1))
+        unmet.symmetric_difference_update({group})
+
+
+def _met(contract: Contract, line: Floats) -> bool:
+    """Whether an answer keeps the contract of its query."""
+    value, low, high = line[emission.VALUE], line[emission.LOW], line[emission.HIGH]
+    if np.isnan(value) or line[emission.COVERAGE] < 1.0 or line[emission.SILENT] > 0:
+        return False
+    # A part in a billion is the rounding of a bar that fits exactly.
+    if contract.tolerance == "rank":
+        return bool(high - low <= line[emission.SPENT] * (1.0 + 1e-9))
+    owed = contract.within * (abs(value) if contract.tolerance == "relative" else 1.0)
+    return bool(max(high - value, value - low) <= owed * (1.0 + 1e-9))
 
 
 def as_rows(node: Numbers, groups: list[str], cells: list[Cells]) -> pa.Table:

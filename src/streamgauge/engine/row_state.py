@@ -119,6 +119,9 @@ def _pack_numbers(prefix: str, state: NumberState, arrays: Arrays) -> dict[str, 
         "stream": pack_stream(f"{prefix}/stream", state.stream, arrays),
         "groups": list(state.newest),
         "seated": state.seated,
+        "unmet": sorted(state.unmet),
+        "breaks": state.breaks,
+        "broken": state.broken,
     }
 
 
@@ -130,6 +133,9 @@ def _unpack_numbers(prefix: str, values: dict[str, Any], arrays: Arrays) -> Numb
         _perhaps_delta(f"{prefix}/rows", arrays),
         _perhaps_delta(f"{prefix}/ahead", arrays),
         values["seated"],
+        set(values["unmet"]),
+        [(at, change) for at, change in values["breaks"]],
+        values["broken"],
     )
 
 

@@ -13,7 +13,7 @@ from streamgauge.engine.view_run import RowsGiven, ViewRun, ViewState
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.selections import group_of, selection_of, shard_of
+from streamgauge.plan.selections import Selection, group_of, selection_of, shard_with
 from streamgauge.plan.view import View
 from streamgauge.results.row_blocks import RowBlock, write_rows
 
@@ -39,17 +39,17 @@ class RowWork:
     def plan(self, registry: Registry) -> None:
         """Group the views that are registered; forget the state of groups that are gone."""
         groups: dict[str, list[Standing]] = {}
-        selected: dict[str, list[Standing]] = {}
+        selected: dict[str, list[tuple[Standing, Selection]]] = {}
         for standing in registry.queries.values():
             if not isinstance(standing.asked, View):
                 continue
-            if shard_of(standing, self.home.shards) != self.shard:
-                continue
             selection = selection_of(standing.asked)
+            if shard_with(standing, selection, self.home.shards) != self.shard:
+                continue
             if selection is None:
                 groups.setdefault(group_of(standing.asked), []).append(standing)
             else:
-                selected.setdefault(selection.stream, []).append(standing)
+                selected.setdefault(selection.stream, []).append((standing, selection))
         known = self.state
         known.views = {key: known.views.get(key) or ViewState() for key in groups}
         self.views = {

@@ -16,11 +16,12 @@ from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.predicate_index import PredicateIndex
 from streamgauge.plan.nodes import Named
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.selections import Selection, selection_of
+from streamgauge.plan.selections import Selection
 from streamgauge.results.row_blocks import RowBlock
 from streamgauge.streams.stream import Stream
 
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -38,11 +39,11 @@ class SelectionRun:
     home: Home
     registry: Registry
     stream: Stream
-    views: list[Standing]
+    views: list[tuple[Standing, Selection]]
     state: SelectionState | None = None
     _index: PredicateIndex | None = None
     _active: list[Standing] = field(default_factory=list)
-    _lists: dict[Named, Ints] = field(default_factory=dict)
+    _lists: dict[Named, Mask] = field(default_factory=dict)
 
     def seat(self) -> None:
         """Build the index of the selections that are running."""
@@ -50,18 +51,19 @@ class SelectionRun:
         state = self.state or SelectionState(empty_store(self.stream, columns))
         state.waiting = widened(state.waiting, self.stream, columns, self.home)
         self.state = state
-        self._active = [standing for standing in self.views if standing.status == "running"]
-        asked = [_selection(standing) for standing in self._active]
-        self._index = PredicateIndex.of([selection.where for selection in asked])
-        lists: dict[Named, list[int]] = {}
-        for number, selection in enumerate(asked):
-            lists.setdefault(selection.items, []).append(number)
-        self._lists = {items: np.array(numbers) for items, numbers in lists.items()}
+        running = [pair for pair in self.views if pair[0].status == "running"]
+        self._active = [standing for standing, _ in running]
+        self._index = PredicateIndex.of(
+            [selection.where for _, selection in running], self.stream.schema
+        )
+        self._lists = {}
+        for number, (_, selection) in enumerate(running):
+            none = np.zeros(len(running), np.bool_)
+            self._lists.setdefault(selection.items, none)[number] = True
 
     def _columns(self) -> tuple[str, ...]:
         used: set[str] = set()
-        for standing in self.views:
-            selection = _selection(standing)
+        for _, selection in self.views:
             exprs = [*selection.where, *(expr for _, expr in selection.items)]
             used |= {name for expr in exprs for name in expr.columns()}
         return tuple(sorted(used))
@@ -92,20 +94,25 @@ class SelectionRun:
         functions = self.registry.functions
         row, query = index.match(store.rows, functions)
         blocks = []
-        for items, numbers in self._lists.items():
-            ours = np.zeros(len(self._active), np.bool_)
-            ours[numbers] = True
-            here = ours[query]
-            if here.any():
-                block = self._block(items, store, missing, row[here], query[here])
-                blocks.append(block)
+        for items, ours in self._lists.items():
+            if len(self._lists) == 1:
+                mine, of = row, query
+            else:
+                here = ours[query]
+                mine, of = row[here], query[here]
+            if len(mine):
+                blocks.append(self._block(items, store, missing, mine, of))
         return blocks
 
     def _block(
         self, items: Named, store: Store, missing: Ints, row: Ints, query: npt.NDArray[np.int32]
     ) -> RowBlock:
-        places, counts = np.unique(row, return_counts=True)
-        asked, to = np.unique(query, return_inverse=True)
+        counts = np.bincount(row, minlength=len(store.eff))
+        places = np.flatnonzero(counts)
+        seen = np.zeros(len(self._active), np.bool_)
+        seen[query] = True
+        asked = np.flatnonzero(seen)
+        to = (np.cumsum(seen, dtype=np.int32) - 1)[query]
         rows = store.rows.take(pa.array(places))
         functions = self.registry.functions
         arrays = [evaluate(expr, rows, functions) for _, expr in items]
@@ -116,12 +123,6 @@ class SelectionRun:
             missing[places],
             missing[places] == 0,
             tuple((self._active[q].name, self._active[q].version) for q in asked.tolist()),
-            to.astype(np.int32),
-            np.concatenate((np.zeros(1), np.cumsum(counts))).astype(np.int32),
+            to,
+            np.append(0, np.cumsum(counts[places])).astype(np.int32),
         )
-
-
-def _selection(standing: Standing) -> Selection:
-    selection = selection_of(standing.view)
-    assert selection is not None, f"{standing.name!r} is no selection"
-    return selection

@@ -174,7 +174,7 @@ def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _
 
 def _run_page(home: Home, shard: int, running: _Running, page: Page) -> int:
     if page.changes:
-        registry = registry_at(home, page.number, running.registry)
+        registry = registry_at(home, page.number, running.registry, read=page)
         fresh = _planned(home, shard, running.state, registry)
         running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
         running.rows, running.across = fresh.rows, fresh.across

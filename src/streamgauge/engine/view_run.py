@@ -163,10 +163,10 @@ class ViewRun:
         return list(dict.fromkeys(node for node in nodes if isinstance(node, Numbers)))
 
     def _number_runs(self) -> list[NumberRun]:
-        return [
-            NumberRun(self.home, self.registry, node, self.state.numbers[number_key(node)])
-            for node in self._asked()
-        ]
+        return [self._number_run(node) for node in self._asked()]
+
+    def _number_run(self, node: Numbers) -> NumberRun:
+        return NumberRun(self.home, self.registry, node, self.state.numbers[number_key(node)])
 
     def _held_keys(self) -> list[str]:
         streams = self.streams
@@ -260,7 +260,11 @@ class ViewRun:
             delta = Delta(delta.rows, delta.at, abs(delta.count))
         missing = missing_at(step, view.plan, since, delta.at)
         whole = whole_at(view.plan, self.state.whole, delta.at)
-        return RowsGiven(standing, delta, missing, (missing == 0) & whole)
+        met = (missing == 0) & whole
+        for node in set(view.plan.walk()):
+            if isinstance(node, Numbers):
+                met &= self._number_run(node).broken_at(delta.at) == 0
+        return RowsGiven(standing, delta, missing, met)
 
     def _wait(self, view: View, who: Who, delta: Delta, now: int) -> None:
         """Note what a paused relation does not give: it owes the net of it when it goes on."""

@@ -26,8 +26,10 @@ def name_of(ask: Ask) -> str:
 
 def planned(registry: Registry, name: str, ask: Ask) -> list[Query | View]:
     """What a question is registered as: queries of numbers, one per aggregate, or one view."""
-    found = lower.planned(name, ask, registry, render(Ask(ask.query)))
-    return [found] if isinstance(found, View) else list(found)
+    found = lower.planned(name, ask, registry)
+    if isinstance(found, View):
+        return [replace(found, text=render(Ask(ask.query)))]
+    return list(found)
 
 
 def ask(trial: Trial, said: Ask, name: str | None) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streamgauge.execute.names import functions_in, members, tables_in
+from streamgauge.execute.names import functions_in, members, reads_window, tables_in
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError
@@ -26,6 +26,10 @@ from streamgauge.log.home import Home
 from streamgauge.log.tables import read_rows, stored_as
 from streamgauge.operators.functions import Function
 from streamgauge.plan.bind import bind
+from streamgauge.plan.lower import replanned
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Registry
+from streamgauge.plan.view import View
 from streamgauge.sources.declare import FORMATS, Source, files, plant, rate
 from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import TYPES, Schema
@@ -139,7 +143,23 @@ def create_window(trial: Trial, said: CreateWindow, *, replace: bool = False) ->
             f"write ALTER WINDOW {said.name} AS [...], or gauge.resize_window",
         )
     trial.apply({"do": "window", "name": said.name, "window": said.window.as_dict()})
+    trial.alter(_resized(trial.registry, said.name) if known is not None else [])
     return Outcome("created window" if known is None else "resized window", (said.name,))
+
+
+def _resized(registry: Registry, window: str) -> list[Query | View]:
+    """The views that read a window by its name, over what it is now."""
+    found: list[Query | View] = []
+    for view in _reading(registry, window):
+        said = parse(view.text)
+        assert isinstance(said, Ask), "the text of a view is a question"
+        found.append(replanned(view, said.query, registry))
+    return found
+
+
+def _reading(registry: Registry, window: str) -> list[View]:
+    views = [q.asked for q in registry.queries.values() if isinstance(q.asked, View)]
+    return [view for view in views if view.text and reads_window(view.text, window, registry)]
 
 
 def create_table(
@@ -268,11 +288,15 @@ def _check_unused(trial: Trial, kind: str, name: str) -> None:
     """Refuse to drop what a query or a view still needs; streams are checked by the registry."""
     registry = trial.registry
     users: list[str] = []
+    if kind == "window":
+        users = [view.name for view in _reading(registry, name)]
     if kind in ("function", "aggregate"):
         users = [q.name for q in registry.queries.values() if name in functions_in(q.asked)]
     texts = {other: text for other, text in registry.names.items() if other != name}
     if kind in ("function", "aggregate"):
         users += [view for view, text in texts.items() if name in functions_in(parse(text))]
+    elif kind == "window":
+        users += [view for view, text in texts.items() if reads_window(text, name, registry)]
     elif kind in ("stream", "table", "view"):
         users += [view for view, text in texts.items() if name in tables_in(parse(text))]
     if users:

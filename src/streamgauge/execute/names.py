@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from streamgauge.language.statements import FromName, FromResample
+from streamgauge.language.parse import parse
+from streamgauge.language.statements import FromName, FromResample, FromSelect
 from streamgauge.operators.expression import Expr
 from streamgauge.plan.nodes import Scan, Stored
 from streamgauge.plan.registry import Registry
@@ -49,6 +50,16 @@ def tables_in(value: Any) -> set[str]:
         elif isinstance(part, Stored):
             found.add(part.table)
     return found
+
+
+def reads_window(text: str, window: str, registry: Registry) -> bool:
+    """Whether a query as written reads a window by its name, itself or in a view it reads."""
+    said = parse(text)
+    parts = [part for part in parts_of(said) if isinstance(part, (FromName, FromSelect))]
+    if any(part.window == window for part in parts):
+        return True
+    inside = tables_in(said) & set(registry.names)
+    return any(reads_window(registry.names[name], window, registry) for name in inside)
 
 
 def changed(value: Any, change: Callable[[Expr], Expr | None]) -> Any:

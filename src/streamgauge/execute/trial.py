@@ -55,6 +55,9 @@ class Trial:
         """Make one change, or raise why it does not fit."""
         if refused := self.registry.apply([record], epoch=self._epoch):
             raise refused[0]
+        self._note(record)
+
+    def _note(self, record: Record) -> None:
         # Thousands of statements of one kind become one record.
         last, key = self.records[-1] if self.records else None, _BULK.get(record["do"])
         if last is not None and key is not None and last["do"] == record["do"]:
@@ -89,8 +92,10 @@ class Trial:
         self._all("alter", queries)
 
     def _all(self, do: str, queries: list[Query | View]) -> None:
+        for query in queries:
+            self.registry.take(do, query, epoch=self._epoch)
         if queries:
-            self.apply({"do": do, "queries": [query.as_dict() for query in queries]})
+            self._note({"do": do, "queries": [query.as_dict() for query in queries]})
 
     def standing(self, name: str) -> Standing | None:
         """A registered query, or None."""

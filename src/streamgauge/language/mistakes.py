@@ -140,6 +140,10 @@ def _hint(blame: Blame) -> str:
     return special or "expected " + _listed(blame.expected)
 
 
+# Words that begin a clause, which cannot stand inside a bracket that holds an expression.
+_CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "EVERY", "WITHIN")
+
+
 def _special(blame: Blame, piece: Piece | None) -> str:
     before = [part.text.upper() for part in blame.part[: blame.at]]
     found = "" if piece is None else piece.text.upper()
@@ -155,8 +159,8 @@ def _special(blame: Blame, piece: Piece | None) -> str:
         return _WINDOW
     if found == "[":
         return "a window stands right after the name of a stream: FROM ticks [RANGE 5 MINUTES]"
-    if before.count("(") > before.count(")") and piece is None:
-        return "a bracket is not closed"
+    if before.count("(") > before.count(")") and (piece is None or found in _CLAUSES):
+        return "a bracket is not closed: write ) before it"
     if found == ")" and before.count(")") >= before.count("("):
         return "there is no bracket to close"
     return _clause_hint(blame, before, found)

@@ -64,13 +64,15 @@ def parse_all(text: str) -> list[tuple[Statement, str, int]]:
     [('SHOW QUERIES', 1), ('DESCRIBE heat', 2)]
     """
     found = []
+    line, counted = 1, 0
     for part in _statements(_cut(text), text):
         start, last = part[0].start, part[-1]
+        line, counted = line + text.count("\n", counted, start), start
         own = text[start : last.start + len(last.text)]
         statement = filled(own, _compiled)
         if statement is None:
             statement = _built(_compiled_part(part, text), text)
-        found.append((statement, own, text.count("\n", 0, start) + 1))
+        found.append((statement, own, line))
     return found
 
 

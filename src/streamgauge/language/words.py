@@ -7,8 +7,8 @@ knows what it can go on with; only the reserved words are never names.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from lark import Lark
 
@@ -93,8 +93,7 @@ class Stray(ValueError):
     """A place in a text that nothing can begin with; `args` holds it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A piece of a text: its kind, where it starts, as written.
 
     Kinds are WORD, NUMBER, STRING, QUOTED, PARAMETER and SIGN.

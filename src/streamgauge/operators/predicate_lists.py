@@ -103,7 +103,8 @@ def lists_of(listed: Listed, tops: Ints) -> Lists:
     kinds = np.stack([listed.column, listed.left, np.where(bounded, listed.second, 0)])
     bound = np.where(listed.left == BELOW, -listed.second_high, listed.second_low)
     for column, left, other in np.unique(kinds, axis=1).T.tolist():
-        mine = np.flatnonzero((kinds.T == (column, left, other)).all(axis=1))
+        kind = np.array([[column], [left], [other]])
+        mine = np.flatnonzero(np.equal(kinds, kind).all(axis=0))
         for shift, blocks, which in _blocks(listed.low[mine], listed.high[mine]):
             n = (int(tops[column]) >> shift) + 1 if column >= 0 else 1
             which = mine[which]
@@ -115,8 +116,12 @@ def lists_of(listed: Listed, tops: Ints) -> Lists:
             places.append(which[order])
             at, held = at + n + 1, held + len(which)
     place = np.concatenate([*places, np.empty(0, np.int64)])
+    columns, shifts, lefts, others = np.array(heads, np.int32).reshape(-1, 4).T.copy()
     return Lists(
-        *np.array(heads, np.int32).reshape(-1, 4).T.copy(),
+        columns,
+        shifts,
+        lefts,
+        others,
         np.array(firsts, np.int64),
         np.concatenate([*starts, np.empty(0, np.int64)]).astype(np.int64),
         listed.query[place],
@@ -385,7 +390,7 @@ def matches(
             at = _write(found, busy, bits.name, out, at)
         counts[row] = at - begun
         row += 1
-    return row, np.int64(at)
+    return row, int(at)
 
 
 @compiled

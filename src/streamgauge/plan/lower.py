@@ -8,6 +8,7 @@ from streamgauge.contracts.contract import Contract
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, UnsupportedWindow
 from streamgauge.kernel.time import duration_text
 from streamgauge.language.statements import Ask, FromName, Select, Terms
+from streamgauge.language.statements import Query as Asked
 from streamgauge.operators.expression import Expr
 from streamgauge.plan import nonblocking, techniques
 from streamgauge.plan.bind import bound
@@ -86,6 +87,16 @@ def _view(name: str, node: Node, said: Owed, registry: Registry, text: str) -> V
     plan = rewrite(plain, registry.functions, changing(registry))
     answer = _cadence(plan, said.answer, registry)
     return View(name, plan, text, answer, Contract.exact(said.fresh), said.history, mode)
+
+
+def replanned(view: View, query: Asked, registry: Registry) -> View:
+    """The view with its query planned anew, over what its names mean now."""
+    changes = changing(registry)
+    plain = with_bars(_exact(bound(query, registry).node), registry.functions)
+    _refuse_windows(plain)
+    nonblocking.check(plain, view.mode, changes)
+    plan = rewrite(plain, registry.functions, changes)
+    return replace(view, plan=plan, answer=_cadence(plan, view.answer, registry))
 
 
 def _refuse_tolerance(node: Node, said: Owed) -> None:

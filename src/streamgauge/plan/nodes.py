@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache
 from typing import Any, ClassVar, TypeAlias
 
 from streamgauge.operators.expression import Expr
@@ -36,7 +37,8 @@ class Node:
 
     def over(self, inputs: tuple[Node, ...]) -> Node:
         """The same node over other inputs."""
-        if inputs == self.inputs():
+        own = self.inputs()
+        if all(one is other for one, other in zip(inputs, own, strict=True)) or inputs == own:
             return self
         rest = list(inputs)
         changed: dict[str, Any] = {}
@@ -57,6 +59,14 @@ class Node:
 
     def rebuilt(self, change: Callable[[Node], Node]) -> Node:
         """The tree with each node changed, innermost first."""
+        names = self.inputs_of
+        if not names:
+            return change(self)
+        if names == ("input",):
+            # Most nodes have one input; thousands of plans are rebuilt dozens of times each.
+            below: Node = getattr(self, "input")  # noqa: B009
+            changed = below.rebuilt(change)
+            return change(self if changed is below else replace(self, input=changed))  # type: ignore[call-arg]
         return change(self.over(tuple(node.rebuilt(change) for node in self.inputs())))
 
 
@@ -214,19 +224,26 @@ def to_json(node: Node) -> dict[str, Any]:
     >>> from_json(to_json(Filter(scan, Expr("column", value="a")))).where.value
     'a'
     """
-    out: dict[str, Any] = {"node": type(node).__name__}
-    for item in fields(node):
-        value = getattr(node, item.name)
-        if item.default is MISSING or value != item.default:
-            out[item.name] = _to_plain(value)
+    kind = type(node).__name__
+    out: dict[str, Any] = {"node": kind}
+    for name, default in _parts(kind):
+        value = getattr(node, name)
+        if default is MISSING or value != default:
+            out[name] = _to_plain(value)
     return out
 
 
 def from_json(data: dict[str, Any]) -> Node:
     """Read the JSON form."""
-    kind = KINDS[data["node"]]
-    given = [item.name for item in fields(kind) if item.name in data]
-    return kind(**{name: _READ[name](data[name]) for name in given})
+    kind = data["node"]
+    given = [name for name, _ in _parts(kind) if name in data]
+    return KINDS[kind](**{name: _READ[name](data[name]) for name in given})
+
+
+@cache
+def _parts(kind: str) -> tuple[tuple[str, Any], ...]:
+    """Names and defaults of what a kind of node is made of."""
+    return tuple((item.name, item.default) for item in fields(KINDS[kind]))
 
 
 def _to_plain(value: Any) -> Any:

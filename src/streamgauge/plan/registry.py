@@ -163,6 +163,14 @@ class Registry:
                 f"unknown change {do!r}", "written by a newer release", "upgrade this process"
             )
 
+    def take(self, do: str, query: Query | View, *, epoch: int) -> None:
+        """Register or alter one query as a value, as a record of it would; or raise."""
+        self.changed = self.epoch = epoch
+        if do == "register":
+            self._register(query, epoch)
+        else:
+            self._alter(query, epoch)
+
     def query(self, name: str) -> Standing:
         """A query by name, or QueryNotFound with the nearest names."""
         if name in self.queries:

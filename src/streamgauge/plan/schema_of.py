@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.operators.evaluate import type_of
@@ -59,15 +58,26 @@ def schema_of(node: Node, functions: Functions) -> Schema:
     >>> schema_of(Grouped(scan, (("room", column("room")),), total), {}).columns
     (('room', 'string'), ('n', 'int'))
     """
-    return _schema(node, tuple(functions.values()))
-
-
-@lru_cache(maxsize=8192)
-def _schema(node: Node, functions: tuple[Function, ...]) -> Schema:
-    known = {function.name: function for function in functions}
     if isinstance(node, (Scan, Stored, Numbers)):
         return node.schema
-    below = [_schema(part, functions) for part in node.inputs()]
+    given = tuple(functions.values())
+    found = _KEPT.get(id(node))
+    if found is not None and found[0] is node and found[1] == given:
+        return found[2]
+    schema = _schema(node, functions)
+    if len(_KEPT) >= MOST_KEPT:
+        _KEPT.clear()
+    _KEPT[id(node)] = (node, given, schema)
+    return schema
+
+
+# By identity: to hash a plan takes as long as to find its schema. A kept node keeps its number.
+_KEPT: dict[int, tuple[Node, tuple[Function, ...], Schema]] = {}
+MOST_KEPT = 8192
+
+
+def _schema(node: Node, known: Functions) -> Schema:
+    below = [schema_of(part, known) for part in node.inputs()]
     if isinstance(node, Project):
         return _named(node.items, below[0], known)
     if isinstance(node, Grouped):

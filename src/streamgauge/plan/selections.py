@@ -63,8 +63,13 @@ def group_of(view: View) -> str:
 
 def shard_of(standing: Standing, shards: int) -> int:
     """The shard that a view lives on; views over the same windows live together."""
-    view = standing.view
-    if selection_of(view) is not None:
+    return shard_with(standing, selection_of(standing.view), shards)
+
+
+def shard_with(standing: Standing, selection: Selection | None, shards: int) -> int:
+    """The same where it is known already what selection the view is, if any."""
+    if selection is not None:
         return standing.id % shards
+    view = standing.view
     windows = {json.dumps(to_json(node)) for node in view.plan.walk() if isinstance(node, Windowed)}
     return stable_hash(json.dumps([view.streams, sorted(windows)])) % shards

@@ -6,22 +6,14 @@ them, or from stored values, the pieces of least squared error.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
-from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.histograms.multiwavelet import Multiwavelet
-from streamgauge.synopses.histograms.signal import Signal, cells_for, need_at_least
-from streamgauge.synopses.questions import Count, Frequency
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
-
-DRAWN = 1 << 22
-"""Cells of a signal that is drawn cell by cell to find its pieces."""
+from streamgauge.synopses.histograms.multiwavelet_picture import MultiwaveletPicture
+from streamgauge.synopses.questions import Frequency
+from streamgauge.synopses.synopsis import Floats, Ints, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +56,7 @@ def best_lines(values: Floats, pieces: int, edges: Ints | None = None) -> Lines:
     return Lines(cuts, heights, slopes, float(error))
 
 
-class PiecewiseLinear(Signal):
+class PiecewiseLinear(MultiwaveletPicture):
     """The largest multiwavelet terms of a signal, with the exact L2 error of leaving out the rest.
 
     Parameters
@@ -90,41 +82,7 @@ class PiecewiseLinear(Signal):
     """
 
     name = "piecewise_linear"
-
-    def __init__(self, terms: int, *, seed: int = 0) -> None:
-        need_at_least(self.name, terms, 1, "terms")
-        super().__init__(seed=seed)
-        self.terms = terms
-        self.wavelet = Multiwavelet(terms, running=False)
-
-    @property
-    def parameters(self) -> Values:
-        """Terms."""
-        return {"terms": self.terms}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Sure bars, whose width is known only once the rows are."""
-        return Guarantee(
-            "additive",
-            math.inf,
-            assumes=(
-                "no width is known beforehand: bars come from the L2 error of the terms left",
-            ),
-            cite="MS05",
-        )
-
-    @classmethod
-    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
-        """Terms for every cell of a known universe: nothing else can be promised beforehand."""
-        if isinstance(need.question, Count):
-            return cls(1, seed=seed)
-        return cls(cells_for(need, cls.name, 68), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixteen terms."""
-        return cls(16, seed=seed)
+    running = False
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -132,49 +90,15 @@ class PiecewiseLinear(Signal):
         far = np.arange(100, dtype=np.int64) * 4096 + seed % 4096
         return Trial(far, Frequency(int(far[50])), weights=np.where(far == far[50], 0.9, 1.0))
 
-    @property
-    def error(self) -> float:
-        """L2 norm of what the terms held leave out; a bound once rows were late."""
-        return self.wavelet.kept.error
-
     def lines(self, pieces: int) -> Lines:
         """The best sloping pieces of what is held."""
-        return best_lines(drawn(self.wavelet, self.name), pieces, self.wavelet.edges())
-
-    def _fold(self, positions: Ints, weights: Floats) -> None:
-        self.wavelet.add(positions, weights)
-
-    def _merge(self, other: Self) -> None:
-        self.wavelet.take(other.copy().wavelet)
-        self.negative = self.negative or other.negative
+        return best_lines(self._drawn(), pieces, self.wavelet.edges())
 
     def _sum(self, start: int, stop: int) -> tuple[float, float, float]:
         stop = min(stop, int(self.wavelet.place[0]) + 1)
         if stop <= start:
             return 0.0, 0.0, 0.0
         return self.wavelet.inner(start, stop - 1, (1.0, 1.0), 1.0)
-
-    def _state(self) -> tuple[Values, Arrays]:
-        return {}, self.wavelet.arrays()
-
-    def _restore(self, values: Values, arrays: Arrays) -> None:
-        self.wavelet.load(arrays)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the terms and of the open path."""
-        return self.wavelet.nbytes
-
-
-def drawn(wavelet: Multiwavelet, name: str) -> Floats:
-    """The cells of a signal, if they are few enough to be drawn."""
-    if int(wavelet.place[0]) >= DRAWN:
-        raise BindError(
-            f"{name} draws a signal cell by cell to find its pieces",
-            f"{int(wavelet.place[0]) + 1} cells, at most {DRAWN}",
-            "use coarser positions",
-        )
-    return wavelet.cells()
 
 
 @compiled

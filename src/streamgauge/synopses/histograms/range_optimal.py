@@ -7,18 +7,14 @@ error of two points, however long it is.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
-from streamgauge.synopses.histograms.multiwavelet import Multiwavelet
-from streamgauge.synopses.histograms.piecewise_linear import Lines, best_lines, drawn
-from streamgauge.synopses.histograms.signal import Signal, cells_for, need_at_least
-from streamgauge.synopses.questions import Count, RangeSum
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.histograms.multiwavelet_picture import MultiwaveletPicture
+from streamgauge.synopses.histograms.piecewise_linear import Lines, best_lines
+from streamgauge.synopses.questions import RangeSum
+from streamgauge.synopses.synopsis import Floats, Ints, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ def range_error(values: Floats, steps: Floats) -> float:
     return float(len(off) * (off**2).sum() - off.sum() ** 2)
 
 
-class RangeOptimal(Signal):
+class RangeOptimal(MultiwaveletPicture):
     """The largest multiwavelet terms of a signal's running sums: ranges at the price of two points.
 
     Parameters
@@ -78,41 +74,7 @@ class RangeOptimal(Signal):
     """
 
     name = "range_optimal"
-
-    def __init__(self, terms: int, *, seed: int = 0) -> None:
-        need_at_least(self.name, terms, 1, "terms")
-        super().__init__(seed=seed)
-        self.terms = terms
-        self.wavelet = Multiwavelet(terms, running=True)
-
-    @property
-    def parameters(self) -> Values:
-        """Terms."""
-        return {"terms": self.terms}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Sure bars, whose width is known only once the rows are."""
-        return Guarantee(
-            "additive",
-            math.inf,
-            assumes=(
-                "no width is known beforehand: bars come from the L2 error of the terms left",
-            ),
-            cite="MS05",
-        )
-
-    @classmethod
-    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
-        """Terms for every cell of a known universe: nothing else can be promised beforehand."""
-        if isinstance(need.question, Count):
-            return cls(1, seed=seed)
-        return cls(cells_for(need, cls.name, 68), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixteen terms."""
-        return cls(16, seed=seed)
+    running = True
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -122,22 +84,9 @@ class RangeOptimal(Signal):
         places = np.arange(len(heights), dtype=np.int64)
         return Trial(places, RangeSum(7, len(places) // 2), weights=heights + 1)
 
-    @property
-    def error(self) -> float:
-        """L2 norm of the error of the running sums; a bound once rows were late."""
-        return self.wavelet.kept.error
-
     def steps(self, buckets: int) -> Steps:
         """Steps from the best `buckets` lines of the running sums held."""
-        running = drawn(self.wavelet, self.name)
-        return _differences(best_lines(running, buckets, self.wavelet.edges()))
-
-    def _fold(self, positions: Ints, weights: Floats) -> None:
-        self.wavelet.add(positions, weights)
-
-    def _merge(self, other: Self) -> None:
-        self.wavelet.take(other.copy().wavelet)
-        self.negative = self.negative or other.negative
+        return _differences(best_lines(self._drawn(), buckets, self.wavelet.edges()))
 
     def _sum(self, start: int, stop: int) -> tuple[float, float, float]:
         place = int(self.wavelet.place[0])
@@ -149,17 +98,6 @@ class RangeOptimal(Signal):
                 return self.mass, self.mass, self.mass
             return self.wavelet.inner(last, last, (1.0, 1.0), 0.0)
         return self.wavelet.inner(start - 1, last, (-1.0, 1.0), 0.0)
-
-    def _state(self) -> tuple[Values, Arrays]:
-        return {}, self.wavelet.arrays()
-
-    def _restore(self, values: Values, arrays: Arrays) -> None:
-        self.wavelet.load(arrays)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the terms and of the open path."""
-        return self.wavelet.nbytes
 
 
 def _differences(lines: Lines) -> Steps:

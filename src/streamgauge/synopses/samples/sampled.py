@@ -46,6 +46,7 @@ from streamgauge.synopses.synopsis import (
 
 COUNTED: tuple[type[Question], ...] = (Sum, Mean, Quantile, Rank, RangeCount, Frequency)
 BYTES_PER_ROW = 16
+MOST_ROWS = 2**26
 
 
 class Sampled(Synopsis):
@@ -217,6 +218,12 @@ class Sampled(Synopsis):
             # Bars of sums are capped by the plain bound at a tenth of the chance.
             spare = 10.0
         size = math.ceil(math.log(2.0 * spare / delta) / (2.0 * share * share))
+        if size > MOST_ROWS:
+            raise ContractUnsatisfiable(
+                f"{cls.name} would be too large",
+                f"{size:,} rows for {contract}, at most {MOST_ROWS:,}",
+                "ask for a wider bar, or for Contract.exact()",
+            )
         if need.memory is not None and size * BYTES_PER_ROW > need.memory:
             feasible = math.sqrt(
                 math.log(2.0 * spare / delta) / (2.0 * max(1, need.memory // BYTES_PER_ROW))

@@ -82,13 +82,13 @@ SELECT MAX(value) AS top, AVG(value) AS mean FROM heat;
 -- approximate numbers
 SELECT value FROM users;
 -- plan:
---   Select value, low as value.low, high as value.high, 0.9 as confidence
+--   Select value, low as value.low, high as value.high, 0.95 as confidence
 --     Answers of users
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                           owed exact, rows that come and go, from history
---     Select value, low as value.low, high as value.high, 0.9 as confidence    spends 0, keeps nothing, not shared
---       Answers of users                                                       spends 0, keeps nothing, not shared
+--   Answer on change                                                            owed exact, rows that come and go, from history
+--     Select value, low as value.low, high as value.high, 0.95 as confidence    spends 0, keeps nothing, not shared
+--       Answers of users                                                        spends 0, keeps nothing, not shared
 --   memory bounded: nothing
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
@@ -124,7 +124,7 @@ SELECT h.sym, h.value / u.value AS share FROM heat h CROSS JOIN users u;
 --     Join h, u
 --       Select sym, value, low, high, 0.0 as failing
 --         Answers of heat
---       Select value, low, high, 0.1 as failing
+--       Select value, low, high, 0.05 as failing
 --         Answers of users
 -- explain:
 --   q version 1, running, since epoch 2
@@ -133,7 +133,7 @@ SELECT h.sym, h.value / u.value AS share FROM heat h CROSS JOIN users u;
 --       Join h, u                                                                                                                                                                                                                                                                                                                                                                                                                                                           spends 0, keeps rows of its inputs, not shared
 --         Select sym, value, low, high, 0.0 as failing                                                                                                                                                                                                                                                                                                                                                                                                                      spends 0, keeps nothing, not shared
 --           Answers of heat                                                                                                                                                                                                                                                                                                                                                                                                                                                 spends 0, keeps nothing, not shared
---         Select value, low, high, 0.1 as failing                                                                                                                                                                                                                                                                                                                                                                                                                           spends 0, keeps nothing, not shared
+--         Select value, low, high, 0.05 as failing                                                                                                                                                                                                                                                                                                                                                                                                                          spends 0, keeps nothing, not shared
 --           Answers of users                                                                                                                                                                                                                                                                                                                                                                                                                                                spends 0, keeps nothing, not shared
 --   memory bounded: rows of its inputs
 --   store of trades: no row is kept

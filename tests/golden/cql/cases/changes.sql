@@ -48,7 +48,7 @@ SELECT ISTREAM(sym, size) FROM orders;
 --         Scan orders (sym, size)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of orders: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
 
 -- what goes

@@ -161,6 +161,22 @@ SELECT ISTREAM(t.sym, q.bid) FROM trades [NOW] t JOIN quotes [PARTITION BY sym R
 
 -- a selection is a stream by itself
 SELECT sym, price FROM trades WHERE price > 20;
+-- plan:
+--   Stream of what comes
+--     Window unbounded
+--       Where price > 20
+--         Scan trades (sym, price)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                    owed exact, a stream of rows, from history
+--     Stream of what comes              spends 0, keeps nothing, not shared
+--       Window unbounded                spends 0, keeps nothing, not shared
+--         Where price > 20              spends 0, keeps nothing, not shared
+--           Scan trades (sym, price)    files, tick 1 s, late rows dropped
+--   memory bounded: each row is looked at once
+--   store of trades: no row is kept
+--   placed by number over 4 shards, in the index of selections
+--   kept back 0 of the error: rows are exact
 
 -- a window makes a relation
 SELECT sym, price FROM trades [ROWS UNBOUNDED] WHERE price > 10;

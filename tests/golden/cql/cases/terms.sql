@@ -111,7 +111,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE] WITHIN 5 PERCENT;
 --   q version 1, running, since epoch 2
 --   Answer on change                                                    owed within 0.05 of the value at 95%
 --     Summarise distinct(sym) in Hll(lg_k=12, delta=0.05, seed=9001)    spends within 0.0476 of the value, 95.0% per question, FFGM07 thm 1, 4,096 bytes a group and pane, shard 3
---       Window range 1 min                                              spends 0, panes of 1 s, from history, not shared
+--       Window range 1 min                                              spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, sym)                                         files, tick 1 s, late rows dropped
 --   kept back 0.00244 of 0.05, 0% of the chance to fail
 --   not loglog: takes 4,096 bytes, one group at a time
@@ -127,27 +127,16 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE] WITHIN 5 PERCENT;
 --   not counting_fm: takes 1,441,792 bytes, one group at a time
 
 -- within a share, written with a sign
-SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE] WITHIN 5% CONFIDENCE 99%;
+SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] WITHIN 5% CONFIDENCE 99%;
 -- plan:
---   q: distinct(sym) from trades [range 1 min], on change, within 0.05 of the value at 99%
+--   q: quantile(price, 0.5) from trades [range 1 min], on change, within 0.05 of the value at 99%
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                    owed within 0.05 of the value at 99%
---     Summarise distinct(sym) in Hll(lg_k=15, delta=0.01, seed=9001)    spends within 0.0381 of the value, 99.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 0
---       Window range 1 min                                              spends 0, panes of 1 s, from history, not shared
---         Scan trades (ts, sym)                                         files, tick 1 s, late rows dropped
---   kept back 0.0119 of 0.05, 0% of the chance to fail
---   not fm: takes 16,384 bytes, one group at a time
---   not cpc: takes 16,392 bytes, one group at a time
---   not bjkst: takes 25,068 bytes, one group at a time
---   not theta: takes 32,768 bytes, one group at a time
---   not loglog: takes 32,768 bytes, one group at a time
---   not super_loglog: takes 32,768 bytes, one group at a time
---   not cohen: takes 32,984 bytes, one group at a time
---   not coordinated: takes 80,488 bytes, one group at a time
---   not distinct_sampling: takes 120,576 bytes, one group at a time
---   not pcsa: takes 262,144 bytes, one group at a time
---   not counting_fm: takes 11,534,336 bytes, one group at a time
+--   Answer on change                                                                                    owed within 0.05 of the value at 99%
+--     Summarise quantile(price, 0.5) in LogHistogram(alpha=0.047619047619047616, folds=0, seed=9001)    spends within 0.0437 of the value, 100.0% per question, MRL19 prop 3, 1,200 bytes a group and pane, shard 3
+--       Window range 1 min                                                                              spends 0, panes of 1 s, from history, not shared
+--         Scan trades (ts, price)                                                                       files, tick 1 s, late rows dropped
+--   kept back 0.0063 of 0.05, 1% of the chance to fail
 
 -- within a rank
 SELECT QUANTILE(price, 0.95) FROM trades [RANGE 1 MINUTE] WITHIN 0.01 RANK EVERY 10 SECONDS;
@@ -406,7 +395,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) AS a, F2(sym) AS b FROM trades [RANGE 1 MINUTE
 --   q.a version 1, running, since epoch 2
 --   Answer on change                                                    owed within 0.05 of the value at 95%
 --     Summarise distinct(sym) in Hll(lg_k=12, delta=0.05, seed=9001)    spends within 0.0476 of the value, 95.0% per question, FFGM07 thm 1, 4,096 bytes a group and pane, shard 3
---       Window range 1 min                                              spends 0, panes of 1 s, from history, not shared
+--       Window range 1 min                                              spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, sym)                                         files, tick 1 s, late rows dropped
 --   kept back 0.00244 of 0.05, 0% of the chance to fail
 --   not loglog: takes 4,096 bytes, one group at a time
@@ -445,7 +434,7 @@ SELECT COUNT(*) AS n, APPROX_COUNT_DISTINCT(sym) AS a FROM trades [RANGE 1 MINUT
 --   q.a version 1, running, since epoch 2
 --   Answer on change                                                   owed within 0.05 of the value at 90%
 --     Summarise distinct(sym) in Hll(lg_k=11, delta=0.1, seed=9001)    spends within 0.0425 of the value, 90.0% per question, FFGM07 thm 1, 2,048 bytes a group and pane, shard 2
---       Window range 1 min                                             spends 0, panes of 1 s, from history, shared by 2 queries
+--       Window range 1 min                                             spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                        files, tick 1 s, late rows dropped
 --   kept back 0.00751 of 0.05, 0% of the chance to fail
 --   not loglog: takes 2,048 bytes, one group at a time

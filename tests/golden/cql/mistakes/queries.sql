@@ -64,9 +64,6 @@ CREATE QUERY n AS SELECT MAX(price) FROM trades [NOW] WHERE sym = $sym;
 -- BindError: $sym has no value
 --   detail: a parameter gets its values from FOR EACH
 --   hint: write CREATE QUERY name FOR EACH sym IN (...) AS ..., or a value
--- BindError: $sym has no value
---   detail: a parameter gets its values from FOR EACH
---   hint: write CREATE QUERY name FOR EACH sym IN (...) AS ..., or a value
 
 ALTER QUERY heatt AS SELECT AVG(price) FROM trades [NOW];
 -- QueryNotFound: no query named 'heatt'

@@ -1,6 +1,6 @@
 SELECT sym FROM trades [NOW] WHERE price > (SELECT bid FROM quotes [NOW]);
 -- BindError: a subquery used as a value must give one row
---   detail: nothing says that it does
+--   detail: nothing says that there is one row of bid
 --   hint: select an aggregate such as MAX(x), or add LIMIT 1
 
 SELECT sym FROM trades [NOW] WHERE price > (SELECT MAX(bid), 1 FROM quotes [NOW]);
