@@ -196,6 +196,11 @@ class Spread:
         return cls(statistics.median(there), min(there), max(there), len(there))
 
 
+def middle(spread: Spread | None) -> float | None:
+    """The middle of the repetitions, if there were any."""
+    return None if spread is None else spread.value
+
+
 def ratios(
     ours: Sequence[Outcome], theirs: Sequence[Outcome], field: str = "rate"
 ) -> Spread | None:

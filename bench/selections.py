@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,6 +25,9 @@ from streamgauge.operators.expression import Expr, column, literal
 
 COLUMNS = ("a", "b")
 TOP = 255
+FILES = 8
+# An engine closes all ticks up to here.
+AFTER = timedelta(minutes=1)
 OPS = ("<", "<=", ">", ">=")
 PRIME = 1_000_003
 # What is compared of two results, in SQL.
@@ -36,10 +40,12 @@ Selection: TypeAlias = tuple[Factor, ...]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A directory of rows, numbered in the column `row`."""
+    """A directory of rows, numbered in the column `row`, in files of one batch each."""
 
     directory: str
     rows: int
+    batch: int
+    end: str
 
     @property
     def parquet(self) -> Path:
@@ -81,6 +87,7 @@ def adopt(directory: Path, data: Path, rows: int) -> Prepared:
             "give columns ts (time), a (float) and b (float)",
         )
     table = dataset.head(rows, columns=["ts", *COLUMNS])
+    table = table.set_column(0, "ts", table["ts"].cast(pa.timestamp("us", "UTC"))).sort_by("ts")
     for name in COLUMNS:
         table = table.filter(pc.is_finite(table[name].cast(pa.float64())))
         place = table.schema.get_field_index(name)
@@ -91,8 +98,11 @@ def adopt(directory: Path, data: Path, rows: int) -> Prepared:
 def _seal(directory: Path, table: pa.Table) -> Prepared:
     (directory / "rows").mkdir(parents=True)
     numbered = table.append_column("row", pa.array(np.arange(table.num_rows)))
-    pq.write_table(numbered, directory / "rows" / "0.parquet")
-    prepared = Prepared(str(directory), table.num_rows)
+    batch = max(1, -(-table.num_rows // FILES))
+    for start in range(0, table.num_rows, batch):
+        pq.write_table(numbered.slice(start, batch), directory / "rows" / f"{start:09d}.parquet")
+    last = pc.max(table["ts"]).as_py() or datetime.fromtimestamp(0, UTC)
+    prepared = Prepared(str(directory), table.num_rows, batch, (last + AFTER).isoformat())
     (directory / "prepared.json").write_text(json.dumps(asdict(prepared)), encoding="utf-8")
     return prepared
 
@@ -165,6 +175,13 @@ def as_sql(selections: list[Selection]) -> str:
     """One condition for rows that any selection takes."""
     each = (" AND ".join(f"{name} {op} {value!r}" for name, op, value in s) for s in selections)
     return " OR ".join(f"({one})" for one in each)
+
+
+def as_script(selections: list[Selection]) -> str:
+    """The selections as standing queries over the stream `readings`."""
+    each = (" AND ".join(f"{name} {op} {value!r}" for name, op, value in s) for s in selections)
+    head = "AS SELECT ISTREAM(a, b) FROM readings [ROWS UNBOUNDED] WHERE"
+    return "\n".join(f"CREATE QUERY s{k} {head} {where};" for k, where in enumerate(each))
 
 
 def facts(pairs: float, rows: float, queries: float, mixed: float) -> dict[str, float]:

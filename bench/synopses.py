@@ -17,7 +17,17 @@ from rich.console import Console
 
 import bench.figures
 from bench.figures import Figure
-from bench.harness import Group, Outcome, Spread, Steps, Task, in_turns, ratios, run_tasks
+from bench.harness import (
+    Group,
+    Outcome,
+    Spread,
+    Steps,
+    Task,
+    in_turns,
+    middle,
+    ratios,
+    run_tasks,
+)
 from bench.report import Bar, Line, Report, short
 from bench.sketches import Prepared, adopt, generate
 
@@ -88,13 +98,13 @@ def _measured(prepared: Prepared, *, quick: bool, origin: str, console: Console)
 def _judge(report: Report, found: dict[str, list[Outcome]]) -> None:
     for form in FORMS:
         ours, theirs = found[f"ours_{form}"], found[f"spark_{form}"]
-        report.bars[f"{form}_vs_spark"] = Bar(_middle(ratios(ours, theirs)), 2.0)
+        report.bars[f"{form}_vs_spark"] = Bar(middle(ratios(ours, theirs)), 2.0)
         _judge_error(report, f"{form}_error_vs_spark", ours, [theirs])
         local = found[f"ours_local_{form}"]
         peers = [found[f"{who}_local_{form}"] for who in ("duckdb", "chdb")]
-        best = max(peers, key=lambda outcomes: _middle(_cpu(outcomes)) or 0.0)
+        best = max(peers, key=lambda outcomes: middle(_cpu(outcomes)) or 0.0)
         ratio = ratios(local, best, "cpu_rate")
-        report.bars[f"{form}_in_process"] = Bar(_middle(ratio), 0.8)
+        report.bars[f"{form}_in_process"] = Bar(middle(ratio), 0.8)
         _judge_error(report, f"{form}_error_in_process", local, [best])
     for name, outcomes in found.items():
         for fact in ("error", "worst"):
@@ -102,7 +112,7 @@ def _judge(report: Report, found: dict[str, list[Outcome]]) -> None:
             if any(value is not None for value in values):
                 report.figures[f"{name}_{fact}"] = (Spread.of(values), "error")
     share = ratios(found["ours_all"], found["spark_scan"])
-    report.bars["all_three_share_of_scan"] = Bar(_middle(share), 0.35)
+    report.bars["all_three_share_of_scan"] = Bar(middle(share), 0.35)
 
 
 def _judge_error(
@@ -123,10 +133,6 @@ def _fact(outcomes: list[Outcome]) -> float | None:
 
 def _cpu(outcomes: list[Outcome]) -> Spread | None:
     return Spread.of([one.cpu_rate for one in outcomes])
-
-
-def _middle(spread: Spread | None) -> float | None:
-    return None if spread is None else spread.value
 
 
 def paper_figures() -> list[Figure]:

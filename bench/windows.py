@@ -24,6 +24,7 @@ from bench.harness import (
     Steps,
     Task,
     in_turns,
+    middle,
     ratios,
     run_tasks,
 )
@@ -117,13 +118,13 @@ def _measured(hops: Hops, extent: Extent, directory: Path, origin: str, console:
 
 def _judge(report: Report, found: dict[str, list[Outcome]]) -> None:
     exact, p95 = found["ours"], found["ours_p95"]
-    report.bars["avg_max_vs_spark_window"] = Bar(_middle(ratios(exact, found["spark_window"])), 10)
-    report.bars["p95_vs_percentile_approx"] = Bar(_middle(ratios(p95, found["spark_p95"])), 20)
+    report.bars["avg_max_vs_spark_window"] = Bar(middle(ratios(exact, found["spark_window"])), 10)
+    report.bars["p95_vs_percentile_approx"] = Bar(middle(ratios(p95, found["spark_p95"])), 20)
     flink = ratios(exact, found.get("hop_flink", []))
     if flink is not None:
         report.bars["avg_max_vs_flink"] = Bar(flink.value, 1.0)
-    report.figures["share_of_scan"] = (_middle(ratios(exact, found["scan"])), "share")
-    report.figures["p95_share_of_scan"] = (_middle(ratios(p95, found["scan"])), "share")
+    report.figures["share_of_scan"] = (middle(ratios(exact, found["scan"])), "share")
+    report.figures["p95_share_of_scan"] = (middle(ratios(p95, found["scan"])), "share")
     for name in ("ours", "ours_p95"):
         rate = Spread.of([one.facts.get("answers_per_second") for one in found[name]])
         report.figures[f"{name}_answers_per_second"] = (rate, "answers/s")
@@ -154,7 +155,3 @@ def check(home: Home, hops: Hops) -> tuple[int, int]:
         room = 1e-9 * abs(truth)
         wrong += not answer["low"] - room <= truth <= answer["high"] + room
     return wrong, SAMPLED
-
-
-def _middle(spread: Spread | None) -> float | None:
-    return None if spread is None else spread.value

@@ -5,12 +5,22 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
+import threading
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bench.harness import Outcome, Task
+
+
+def end_with(parent: int) -> None:
+    """End this process and all it started when the process that asked for it is gone."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os.killpg(os.getpgid(0), signal.SIGKILL)
 
 
 def main(text: str, path: str) -> None:
@@ -27,6 +37,7 @@ def main(text: str, path: str) -> None:
 
 
 if __name__ == "__main__":
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     main(sys.argv[1], sys.argv[2])
     sys.stdout.flush()
     # A JVM or a thread of a peer must not hold the process after its outcome is there.

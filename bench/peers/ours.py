@@ -23,11 +23,16 @@ def installed() -> bool:
     return True
 
 
+def fresh_gauge(task: Task, batch: int) -> sg.Gauge:
+    """A gauge on a fresh home that takes so many rows of each file."""
+    home = task.home or tempfile.mkdtemp(dir=Path.cwd())
+    rows = batch * task.files
+    return sg.connect(home, engine="spark", master=MASTER, shards=SHARDS, max_rows=rows)
+
+
 def open_gauge(task: Task, card: Card) -> sg.Gauge:
     """A gauge on a fresh home with the stream declared."""
-    home = task.home or tempfile.mkdtemp(dir=Path.cwd())
-    rows = card.batch * task.files
-    gauge = sg.connect(home, engine="spark", master=MASTER, shards=SHARDS, max_rows=rows)
+    gauge = fresh_gauge(task, card.batch)
     declare(gauge, card)
     return gauge
 
@@ -40,15 +45,21 @@ def run(task: Task) -> Outcome:
     begun = time.perf_counter()
     gauge.register(*queries)
     registered = time.perf_counter() - begun
+    outcome = drained(gauge, task.seconds)
+    outcome.facts["register_seconds"] = registered
+    outcome.facts["queries"] = len(queries)
+    return outcome
+
+
+def drained(gauge: sg.Gauge, seconds: float) -> Outcome:
+    """Start a gauge, let it take all rows and stop it."""
     gauge.start()
-    warm = wait_for(lambda: gauge.home.committed() >= WARM_UP, task.seconds, gauge)
+    warm = wait_for(lambda: gauge.home.committed() >= WARM_UP, seconds, gauge)
     epoch, spent = gauge.home.committed(), cpu_seconds()
-    gauge.drain(timeout=task.seconds)
+    gauge.drain(timeout=seconds)
     total = cpu_seconds()
     gauge.stop()
     outcome = steady(gauge.home)
-    outcome.facts["register_seconds"] = registered
-    outcome.facts["queries"] = len(queries)
     if warm and spent is not None and total is not None:
         rows = sum(record["rows"] for record in commits(gauge.home, after=epoch))
         # The sample lies behind the warm-up; scaled, it goes with the rows of the steady part.

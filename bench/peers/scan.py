@@ -22,12 +22,12 @@ def installed() -> bool:
     return True
 
 
-def session() -> Any:
-    """A session with the settings Streamgauge uses itself."""
+def session(name: str = HISTORY, value: str = "10000") -> Any:
+    """A session with the settings Streamgauge uses itself, and one more."""
     from streamgauge.engine.spark.session import open_session
 
     spark = open_session(MASTER)
-    spark.conf.set(HISTORY, "10000")
+    spark.conf.set(name, value)
     return spark
 
 

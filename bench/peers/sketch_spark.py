@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bench.harness import MASTER, Outcome, Task, cpu_seconds
+from bench.harness import Outcome, Task, cpu_seconds
+from bench.peers import scan
 from bench.sketches import SHARES, TOP, Prepared, distinct_error, missed, rank_error
 
 REPETITIONS = 2
@@ -18,12 +19,8 @@ def installed() -> bool:
 
 
 def session() -> Any:
-    """A session with the settings Streamgauge uses itself."""
-    from streamgauge.engine.spark.session import open_session
-
-    spark = open_session(MASTER)
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
-    return spark
+    """A session that puts groups together in two parts."""
+    return scan.session("spark.sql.shuffle.partitions", "2")
 
 
 def run(task: Task) -> Outcome:

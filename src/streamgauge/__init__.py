@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from streamgauge.contracts.answer import Answer, Charge
 from streamgauge.contracts.contract import Contract
+from streamgauge.contracts.row_change import RowChange
 from streamgauge.gauge import Gauge, StandingQuery, connect
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.operators.aggregate import (
@@ -63,6 +64,7 @@ __all__ = [
     "Progress",
     "Query",
     "Range",
+    "RowChange",
     "Rows",
     "Schema",
     "StandingQuery",

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from streamgauge.contracts.answer import Answer
+from streamgauge.contracts.row_change import RowChange
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds
@@ -42,6 +43,7 @@ from streamgauge.log.journal import Journal
 from streamgauge.log.lock import holding
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
+from streamgauge.plan.view import View
 from streamgauge.reading import POLL_SECONDS, Reader
 from streamgauge.sources.declare import Source
 from streamgauge.sources.learn import schema_of
@@ -77,16 +79,24 @@ class StandingQuery:
         return found[0] if found else None
 
     def answers(self, since_epoch: int = 0) -> pa.Table:
-        """All its answers after an epoch."""
-        return self.gauge.answers(self.name, since_epoch=since_epoch)
+        """All its answers after an epoch; of a view, the rows that came and went."""
+        read = self.gauge.row_changes if self._of_rows else self.gauge.answers
+        return read(self.name, since_epoch=since_epoch)
 
     def rows(self) -> pa.Table:
         """The rows it holds now, when it answers rows."""
         return self.gauge.rows(self.name)
 
-    def subscribe(self, timeout: float | None = None) -> Iterator[Answer]:
-        """Its answers as they come."""
-        return self.gauge.subscribe(self.name, timeout=timeout)
+    def subscribe(self, timeout: float | None = None) -> Iterator[Answer | RowChange]:
+        """Its answers as they come; of a view, the rows that come and go."""
+        if self._of_rows:
+            yield from self.gauge.subscribe_rows(self.name, timeout=timeout)
+        else:
+            yield from self.gauge.subscribe(self.name, timeout=timeout)
+
+    @property
+    def _of_rows(self) -> bool:
+        return isinstance(self.gauge.trial().registry.query(self.name).asked, View)
 
     def explain(self) -> str:
         """Its plan."""

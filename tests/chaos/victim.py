@@ -18,7 +18,7 @@ SELECT series, value FROM plant WHERE kind = 'flow' AND value > 20.9;
 CREATE QUERY together AS
 SELECT a.site, a.value AS flow, b.value AS level
 FROM plant [RANGE 2 SECONDS] AS a JOIN plant [RANGE 3 SECONDS] AS b ON a.site = b.site
-WHERE a.series LIKE '%flow-0000' AND b.series LIKE '%level-0000' AND a.value > 22;
+WHERE a.series LIKE 'site-0_.flow-0000' AND b.series LIKE '%level-0000' AND a.value > 26;
 CREATE QUERY sites AS
 SELECT site, COUNT(*) AS n, SUM(value) AS total FROM plant
 GROUP BY site HAVING COUNT(*) > 10 EVERY 10 SECONDS;

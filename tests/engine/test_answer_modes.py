@@ -79,6 +79,8 @@ def test_changes_as_they_come(gauge: sg.Gauge) -> None:
     turn(gauge)
     found = [str(change) for change in query.gauge.subscribe_rows("high", since_epoch=0, timeout=0)]
     assert found == ["high + k=b v=2.0, as of 1970-01-01T00:00:02Z"]
+    assert query.answers()["k"].to_pylist() == ["b"]
+    assert list(query.subscribe(timeout=0)) == []
 
 
 def test_what_comes_of_a_stream_that_takes_rows_back(tmp_path: Path) -> None:

@@ -67,6 +67,15 @@ SHAPES = {
     "average": (
         "SELECT k, AVG(v) AS mean FROM s GROUP BY k HAVING COUNT(*) > 1", "groups", KEYS + 30,
     ),
+    "difference of whole streams": (
+        "SELECT k FROM s EXCEPT SELECT k FROM other WHERE v > 999000", "groups", 4 * KEYS + 60,
+    ),
+    "all rows as a relation": ("SELECT k, v FROM s [RANGE UNBOUNDED]", "unbounded", None),
+    "both streams": ("SELECT k, v FROM s UNION ALL SELECT k, v FROM other", "bounded", 60),
+    "groups since an instant": (
+        "SELECT k, COUNT(*) AS n FROM s [SINCE '2026-01-01'] GROUP BY k HAVING COUNT(*) > 1",
+        "groups", KEYS + 30,
+    ),
     "different keys": ("SELECT DISTINCT k FROM s", "groups", KEYS + 30),
 }  # fmt: skip
 

@@ -292,8 +292,8 @@ def test_resampling(tmp_path: Path) -> None:
         CREATE QUERY line AS SELECT ISTREAM(*) FROM RESAMPLE(s, v, 1 SECOND, LINEAR);
         CREATE QUERY steps AS SELECT ISTREAM(*) FROM RESAMPLE(s, v, 5 SECONDS);
         CREATE QUERY mean AS
-        SELECT k, AVG(v) AS mean FROM (SELECT * FROM RESAMPLE(s, v, 1 SECOND, LINEAR)) [RANGE 10 SECONDS]
-        GROUP BY k;
+        SELECT k, AVG(v) AS mean
+        FROM (SELECT * FROM RESAMPLE(s, v, 1 SECOND, LINEAR)) [RANGE 10 SECONDS] GROUP BY k;
     """)
     cells = [(0, "a", 0.0), (3, "b", 8.0), (10, "a", 100.0), (12, "b", 17.0), (19, "a", 10.0)]
     stage.pages_of(3, s=rows_of("k v", *cells))

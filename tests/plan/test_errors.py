@@ -38,7 +38,9 @@ def caught(text: str, gauge: sg.Gauge, root: Path) -> StreamgaugeError:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_a_mistake_says_what_is_on_file_and_where_it_is(case: Case, gauge: sg.Gauge, root: Path) -> None:
+def test_a_mistake_says_what_is_on_file_and_where_it_is(
+    case: Case, gauge: sg.Gauge, root: Path
+) -> None:
     error = caught(case.statement, gauge, root)
     settle(case, refused(case, error, root))
     check_parts(error, case.statement)

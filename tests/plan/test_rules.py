@@ -34,6 +34,7 @@ KINDS = {
     "push_filter_below_project": ("filter", "project"),
     "push_filter_below_time_window": ("filter",),
     "push_filter_below_group": ("filter", "group"),
+    "distinct_below_set": ("combine", "project", "filter"),
     "push_filter_below_set": ("filter", "combine", "distinct"),
     "push_filter_below_join": ("filter", "join"),
     "flatten_joins": ("join", "filter"),

@@ -216,11 +216,9 @@ class AcrossRun:
         """Take the rows that are in effect into their panes, and let old panes go."""
         since = BEGINNING if self.standing.query.history else self.state.born
         for part, known in zip(self.parts, self.state.parts, strict=True):
-            width, store = self._width(part), known.waiting
-            ready = store.eff <= upto
-            if ready.any():
-                taken = store.take(ready)
-                known.waiting = store.take(~ready)
+            width = self._width(part)
+            taken, known.waiting = known.waiting.cut(upto)
+            if len(taken):
                 self._put(part, known, taken.take(taken.ts > since), width)
             if width:
                 edge = upto // width - self._length(part) - self._slide(part) // width - 1

@@ -25,11 +25,12 @@ from streamgauge.operators.delta import Delta, consolidated, joined
 from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.expression import column
 from streamgauge.operators.functions import Functions
-from streamgauge.operators.group_rows import grouped, grouped_held, holdable
+from streamgauge.operators.group_rows import grouped, grouped_held
 from streamgauge.operators.held import Held
 from streamgauge.operators.join_rows import join
 from streamgauge.operators.order_rows import ordered
 from streamgauge.operators.set_rows import combined, distinct
+from streamgauge.plan.keeping import changing_in, holds, scan_of
 from streamgauge.plan.nodes import (
     Combined,
     Distinct,
@@ -184,13 +185,13 @@ class Dataflow:
 
     def _grouped(self, node: Grouped, since: int) -> Delta:
         below = self.changes(node.input, since)
-        if not holds(node, self.streams):
+        if not holds(node, changing_in(self.streams)):
             return grouped(below, node.by, node.aggregates, self.functions, since=self.prev)
         return self._hold(node, since, below, node.by, node.aggregates)
 
     def _distinct(self, node: Distinct, since: int) -> Delta:
         below = self.changes(node.input, since)
-        if not holds(node, self.streams):
+        if not holds(node, changing_in(self.streams)):
             return distinct(below)
         by = tuple((name, column(name)) for name in below.rows.column_names)
         return self._hold(node, since, below, by, ())
@@ -239,58 +240,9 @@ _WORK: dict[type[Node], Callable[..., Delta]] = {
 }
 
 
-def scan_of(node: Node) -> Scan:
-    """The scan below a window."""
-    while not isinstance(node, Scan):
-        node = node.inputs()[0]
-    return node
-
-
 def held_key(node: Node, since: int) -> str:
     """Name of the state of a group over all rows."""
     return json.dumps([to_json(node), since])
-
-
-def append_only(node: Node, streams: dict[str, Stream]) -> bool:
-    """Whether rows only ever come."""
-    if isinstance(node, Windowed):
-        plain = streams[scan_of(node).stream].changes is None
-        return plain and node.window.kind == "landmark"
-    if isinstance(node, (Filter, Project, Distinct)):
-        return append_only(node.input, streams)
-    if isinstance(node, Join):
-        return node.kind == "inner" and all(append_only(part, streams) for part in node.parts)
-    if isinstance(node, Combined) and node.kind == "union":
-        return append_only(node.left, streams) and append_only(node.right, streams)
-    return False
-
-
-def holds(node: Node, streams: dict[str, Stream]) -> bool:
-    """Whether a node keeps one small state for each group instead of the rows below it."""
-    if isinstance(node, Grouped):
-        return holdable(node.aggregates) and append_only(node.input, streams)
-    return isinstance(node, Distinct) and append_only(node.input, streams)
-
-
-def retained(node: Node, streams: dict[str, Stream], *, before: bool) -> set[Windowed]:
-    """Windows whose rows must be kept while they are alive.
-
-    `before` says whether what the node's relation held must be known, or only how it changes.
-    """
-    if isinstance(node, Windowed):
-        return {node} if before or not append_only(node, streams) else set()
-    if holds(node, streams):
-        before = False
-    elif isinstance(node, (Grouped, Distinct, Join, Ordered)):
-        before = True
-    elif isinstance(node, Combined):
-        before = before or node.kind != "union" or not node.all
-    elif isinstance(node, Streamed):
-        before = node.kind == "rstream"
-    found: set[Windowed] = set()
-    for below in node.inputs():
-        found |= retained(below, streams, before=before)
-    return found
 
 
 def _true(mask: Any) -> npt.NDArray[np.bool_]:

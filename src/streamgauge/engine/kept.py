@@ -8,7 +8,7 @@ from streamgauge.engine import state as wire
 from streamgauge.engine.across_run import is_across, state_key
 from streamgauge.engine.across_state import pack_across
 from streamgauge.engine.catalog import registry_at
-from streamgauge.engine.dataflow import held_key, holds
+from streamgauge.engine.dataflow import held_key
 from streamgauge.engine.portfolio_piece import PortfolioPiece
 from streamgauge.engine.row_state import held_bytes, number_bytes, store_bytes
 from streamgauge.engine.row_work import RowWork
@@ -16,6 +16,7 @@ from streamgauge.engine.state import ShardState
 from streamgauge.engine.stream_state import Arrays, piece_bytes
 from streamgauge.engine.view_run import ViewRun, number_key
 from streamgauge.log.home import Home
+from streamgauge.plan.keeping import changing_in, holds
 from streamgauge.plan.nodes import Numbers
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.selections import group_of, selection_of, shard_of
@@ -130,13 +131,13 @@ def _stores(view: View, run: ViewRun) -> list[Kept]:
 def _groups(standing: Standing, work: RowWork) -> list[Kept]:
     """Groups that are kept instead of rows, node by node, and answers that are read as rows."""
     run = work.views[group_of(standing.view)]
-    since, streams = run.since(standing), run.streams
+    since, changing = run.since(standing), changing_in(run.streams)
     found = []
     for _, text, node in lines(standing.view.plan):
         if isinstance(node, Numbers):
             known = run.state.numbers[number_key(node)]
             found.append(Kept(f"groups of {text}", len(known.newest), number_bytes(known)))
-        elif holds(node, streams):
+        elif holds(node, changing):
             held = run.state.held.get(held_key(node, since))
             if held is not None:
                 found.append(Kept(f"groups of {text}", len(held.groups), held_bytes(held)))

@@ -60,6 +60,17 @@ class Store:
         )
 
 
+    def cut(self, upto: int) -> tuple[Store, Store]:
+        """Rows in effect at an instant and those after it, without a copy."""
+        edge = int(np.searchsorted(self.eff, upto, side="right"))
+        names = ("ts", "eff", "used", "sign", *_PLACE)
+        early, later = slice(0, edge), slice(edge, None)
+        return (
+            Store(self.rows.slice(0, edge), *(getattr(self, name)[early] for name in names)),
+            Store(self.rows.slice(edge), *(getattr(self, name)[later] for name in names)),
+        )
+
+
 def empty_store(stream: Stream, columns: Sequence[str]) -> Store:
     """A store of no rows."""
     none = np.empty(0, np.int64)

@@ -15,9 +15,6 @@ from streamgauge.engine.dataflow import (
     Folded,
     Versions,
     held_key,
-    holds,
-    retained,
-    scan_of,
 )
 from streamgauge.engine.number_run import NumberRun, NumberState
 from streamgauge.engine.progress import UNSTARTED, StreamRun
@@ -29,6 +26,7 @@ from streamgauge.log.journal import Page
 from streamgauge.log.reader import history
 from streamgauge.operators.delta import Delta, consolidated, joined
 from streamgauge.operators.order_rows import places
+from streamgauge.plan.keeping import changing_in, holds, retained, scan_of
 from streamgauge.plan.nodes import (
     Node,
     Numbers,
@@ -169,12 +167,12 @@ class ViewRun:
         return NumberRun(self.home, self.registry, node, self.state.numbers[number_key(node)])
 
     def _held_keys(self) -> list[str]:
-        streams = self.streams
+        changing = changing_in(self.streams)
         return [
             held_key(node, self.since(standing))
             for standing in self.views
             for node in standing.view.plan.walk()
-            if holds(node, streams)
+            if holds(node, changing)
         ]
 
     def since(self, standing: Standing) -> int:
@@ -309,13 +307,13 @@ class ViewRun:
 
     def _let_go(self, step: Dataflow) -> None:
         """Drop rows that no window will hold any more, and tables that no longer hold."""
-        state, streams = self.state, self.streams
+        state, changing = self.state, changing_in(self.streams)
         now = step.now
         needed = {name: store.eff > now for name, store in state.stores.items()}
         for standing in self.views:
             since = self.since(standing)
             plan = standing.view.plan
-            for node in retained(plan, streams, before=True):
+            for node in retained(plan, changing):
                 _mark(step, node, since, needed[scan_of(node).stream])
             for node in windows_of(plan):
                 _mark_grid(step, node, needed[scan_of(node).stream])

@@ -155,10 +155,14 @@ class Cuts:
         if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
             column = column.cast(pa.timestamp("us", "UTC"), safe=False)
         kind = pa.from_numpy_dtype(grid.keys.dtype)
-        known = _known(column)
-        cells = pc.fill_null(column.cast(kind), 0).to_numpy()
-        out = np.empty(len(cells), np.int32)
-        _find(cells, known, *grid, out)
+        out, at = np.empty(len(column), np.int32), 0
+        for chunk in (column if column.type == kind else column.cast(kind)).chunks:
+            known = _ALL
+            if chunk.null_count:
+                known = np.asarray(chunk.is_valid().to_numpy(zero_copy_only=False))
+                chunk = chunk.fill_null(0)
+            _find(chunk.to_numpy(), known, *grid, out[at : at + len(chunk)])
+            at += len(chunk)
         return out
 
     def _words(self, column: pa.ChunkedArray) -> Codes:
@@ -216,6 +220,8 @@ def _kept(runs: Iterable[tuple[int, int]]) -> Runs:
     return tuple((low, high) for low, high in runs if low <= high)
 
 
+# Stands for a column without NULL.
+_ALL = np.empty(0, np.bool_)
 _EQUAL = ("=", "in", "in or null")
 _ORDERED = ("<", "<=", ">", ">=", "between")
 _FITTING: dict[str, tuple[Any, ...]] = {
@@ -288,10 +294,11 @@ def _find(
     """Code of each value: how many constants lie below it, and whether the next one equals it."""
     cells = len(first) - 1
     for row in range(len(values)):
-        if not known[row]:
-            out[row] = 0
-            continue
         value = values[row]
+        # A float that is not finite is NULL; it is no 0 less itself.
+        if (len(known) and not known[row]) or value - value != 0:
+            out[row] = NULL
+            continue
         cell = _cell(value, least, scale, cells)
         low, high = first[cell], first[cell + 1]
         while low < high:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from streamgauge.kernel.time import duration_text
 from streamgauge.plan.freshness import told
+from streamgauge.plan.keeping import changing_in, retained, scan_of
 from streamgauge.plan.memory import memory_of, own_memory
 from streamgauge.plan.nodes import Node, Scan, Stored, Windowed
 from streamgauge.plan.registry import Registry
@@ -16,19 +19,20 @@ from streamgauge.streams.stream import Stream
 def explain_view(view: View, registry: Registry, *, shards: int, epoch: int) -> str:
     """The plan of a view as text, outermost first, as seen after an epoch."""
     others = _others(view, registry)
+    kept = retained(view.plan, changing_in(registry.streams))
     rows = [(0, f"Answer {view.answer}", f"owed {view.contract}, {_mode(view)}")]
     for depth, text, node in lines(view.plan):
-        rows.append((depth + 1, text, _note(node, registry, others)))
+        rows.append((depth + 1, text, _note(node, registry, others, kept)))
     width = max(len(text) + 2 * depth for depth, text, _ in rows) + 4
     body = "\n".join(f"{'  ' * depth}{text}".ljust(width) + note for depth, text, note in rows)
-    kind, reason = memory_of(view.plan)
+    kind, reason = memory_of(view.plan, changing_in(registry.streams))
     fresh = told(view, [registry.stream(name) for name in view.streams], registry.windows)
     return "\n".join(
         (
             _title(view, registry, epoch),
             body,
             f"memory {kind}: {reason}",
-            *_stores(view),
+            *_stores(view, kept),
             _place(view, shards),
             "kept back 0 of the error: rows are exact",
             *([fresh] if fresh else []),
@@ -70,7 +74,9 @@ def _others(view: View, registry: Registry) -> list[set[Node]]:
     return found
 
 
-def _note(node: Node, registry: Registry, others: list[set[Node]]) -> str:
+def _note(
+    node: Node, registry: Registry, others: list[set[Node]], kept: Mapping[Windowed, str]
+) -> str:
     """What a node spends, what it keeps and who else uses it."""
     if isinstance(node, Scan):
         return _scan_note(registry.stream(node.stream))
@@ -78,11 +84,8 @@ def _note(node: Node, registry: Registry, others: list[set[Node]]) -> str:
     shared = f"shared by {sharing} queries" if sharing > 1 else "not shared"
     if isinstance(node, Stored):
         return f"spends 0, {registry.tables[node.table].origin}, {shared}"
-    kind, reason = own_memory(node)
-    keeps = "keeps nothing" if reason in ("nothing", "nothing of its own") else f"keeps {reason}"
-    if kind == "bounded" and reason.startswith("each row"):
-        keeps = "keeps nothing"
-    return f"spends 0, {keeps}, {shared}"
+    _, reason = own_memory(node, kept)
+    return f"spends 0, keeps {reason}, {shared}"
 
 
 def _scan_note(stream: Stream) -> str:
@@ -95,19 +98,12 @@ def _scan_note(stream: Stream) -> str:
     return f"{source.get('kind', 'given')}, tick {duration_text(stream.tick)}, {late}"
 
 
-def _stores(view: View) -> list[str]:
+def _stores(view: View, kept: Mapping[Windowed, str]) -> list[str]:
     """The rows that are kept of each stream: as far back as its windows reach."""
-    forever = memory_of(view.plan)[0] == "unbounded"
     found = []
     for name in view.streams:
-        windows = [
-            node.window
-            for node in view.plan.walk()
-            if isinstance(node, Windowed)
-            and any(isinstance(part, Scan) and part.stream == name for part in node.walk())
-            and (forever or not node.window.unbounded)
-        ]
-        kinds = ", ".join(dict.fromkeys(str(window) for window in windows))
+        windows = [str(node.window) for node in kept if scan_of(node).stream == name]
+        kinds = ", ".join(sorted(set(windows), key=windows.index))
         found.append(f"store of {name}: {kinds or 'no row is kept'}")
     return found
 

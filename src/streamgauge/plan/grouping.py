@@ -159,9 +159,8 @@ def aggregates_bound(expr: Expr, source: Bound) -> Expr:
 
 
 def _refuse_nested(raw: Expr, functions: Functions) -> None:
-    if raw.op == "when":
-        # Its condition is about another aggregate; what is in front of it is not.
-        return _refuse_nested(raw.args[0], functions)
+    # The condition of WHEN is about another aggregate; what is in front of it is not.
+    raw = raw.args[0] if raw.op == "when" else raw
     inside = raw.args
     if raw.op == "filter":
         inside = (*raw.args[0].args, raw.args[1])

@@ -6,6 +6,7 @@ from streamgauge.operators.functions import Functions
 from streamgauge.plan.nodes import Node
 from streamgauge.plan.rules import (
     constant_folding,
+    distinct_below_set,
     drop_order,
     drop_unused_columns,
     equality_closure,
@@ -28,6 +29,7 @@ RULES = (
     merge_filters,
     flatten_joins,
     equality_closure,
+    distinct_below_set,
     push_filter_below_set,
     push_filter_below_group,
     push_filter_below_join,

@@ -8,7 +8,6 @@ confidence, spent, met where some answer rests on a synopsis.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +19,10 @@ import pyarrow.compute as pc
 
 from streamgauge.contracts.contract import TOLERANCES, Contract
 from streamgauge.contracts.schema import ANSWERS, CHARGE
-from streamgauge.kernel.errors import StateTooOld
-from streamgauge.kernel.files import write_whole
+from streamgauge.results.arrow_file import read_table, write_table
 
 FORMAT = b"1"
+_TAG = b"streamgauge.block"
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
@@ -98,32 +97,14 @@ def write_block(path: Path, block: Block, *, epoch: int) -> None:
         columns["spent"] = pa.array(block.spent)
         columns["met"] = pa.array(_met(block))
     table = pa.table(columns)
-    table = table.replace_schema_metadata({"streamgauge.block": FORMAT, "epoch": str(epoch)})
-    sink = io.BytesIO()
-    with pa.ipc.new_file(
-        sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")
-    ) as w:
-        w.write_table(table)
-    write_whole(path, sink.getvalue())
+    table = table.replace_schema_metadata({_TAG: FORMAT, "epoch": str(epoch)})
+    write_table(path, table)
 
 
 def read_block(path: Path) -> pa.Table:
     """Read a block and expand it to the public schema."""
-    try:
-        with pa.memory_map(str(path)) as source:
-            table = pa.ipc.open_file(source).read_all()
-    except pa.ArrowException as error:
-        raise StateTooOld(
-            "a block of answers is damaged", f"{path}: {error}", "restore it from a copy"
-        ) from error
-    metadata = table.schema.metadata or {}
-    if metadata.get(b"streamgauge.block") != FORMAT:
-        raise StateTooOld(
-            "a block of answers of another format",
-            f"{path} is of format {metadata.get(b'streamgauge.block')!r}",
-            "run the release that wrote it",
-        )
-    return expand(table, int(metadata[b"epoch"]))
+    table = read_table(path, what="a block of answers", tag=_TAG, form=FORMAT)
+    return expand(table, int(table.schema.metadata[b"epoch"]))
 
 
 def expand(table: pa.Table, epoch: int) -> pa.Table:

@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.contracts.row_change import RowChange
-from streamgauge.kernel.errors import StateTooOld
-from streamgauge.kernel.files import number_name, write_whole
+from streamgauge.kernel.files import number_name
 from streamgauge.log.home import Home
+from streamgauge.results.arrow_file import read_table, write_table
 from streamgauge.results.change_log import epochs_after
 
 FORMAT = b"1"
+_TAG = b"streamgauge.rows"
 _PREFIX = "row."
 _HEAD = pa.schema(
     [
@@ -77,34 +78,17 @@ def write_rows(path: Path, block: RowBlock, *, epoch: int) -> None:
     }
     columns |= {f"{_PREFIX}{name}": block.rows[name] for name in block.rows.column_names}
     metadata = {
-        b"streamgauge.rows": FORMAT,
+        _TAG: FORMAT,
         b"epoch": str(epoch).encode(),
         b"names": json.dumps(block.names).encode(),
     }
-    table = pa.table(columns).replace_schema_metadata(metadata).combine_chunks()
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.ipc.new_file(sink, table.schema, options=options) as writer:
-        writer.write_table(table)
-    write_whole(path, sink.getvalue())
+    write_table(path, pa.table(columns).replace_schema_metadata(metadata).combine_chunks())
 
 
 def read_rows(path: Path, name: str) -> pa.Table | None:
     """The rows of a block that go to a query, or None when none does."""
-    try:
-        with pa.memory_map(str(path)) as source:
-            table = pa.ipc.open_file(source).read_all()
-    except pa.ArrowException as error:
-        raise StateTooOld(
-            "a block of rows is damaged", f"{path}: {error}", "restore it from a copy"
-        ) from error
-    metadata = table.schema.metadata or {}
-    if metadata.get(b"streamgauge.rows") != FORMAT:
-        raise StateTooOld(
-            "a block of rows of another format",
-            f"{path} is of format {metadata.get(b'streamgauge.rows')!r}",
-            "run the release that wrote it",
-        )
+    table = read_table(path, what="a block of rows", tag=_TAG, form=FORMAT)
+    metadata = table.schema.metadata
     names = json.loads(metadata[b"names"])
     wanted = [code for code, (query, _) in enumerate(names) if query == name]
     if not wanted:

@@ -8,6 +8,7 @@ go keeps all columns, for its rows are found by all of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from streamgauge.operators.functions import Functions
@@ -30,18 +31,21 @@ from streamgauge.streams.schema import Schema
 
 def apply(node: Node, functions: Functions, changing: frozenset[str] = frozenset()) -> Node:
     """Narrow the scans of a plan to the columns it uses."""
-    wanted: dict[Node, set[str]] = {}
-    _want(node, set(schema_of(node, functions).names), functions, wanted)
-    done: dict[Node, Node] = {}
+    leaves = sum(not part.inputs_of for part in node.walk())
+    # No two parts of a chain are equal, and to hash them takes longer than to narrow them.
+    key: Callable[[Node], object] = id if leaves == 1 else lambda part: part
+    wanted: dict[object, set[str]] = {}
+    _want(node, set(schema_of(node, functions).names), functions, wanted, key)
+    done: dict[object, Node] = {}
 
     def narrowed(part: Node) -> Node:
-        if part not in done:
+        if key(part) not in done:
             if isinstance(part, Resampled) or _kept(part, changing):
-                done[part] = part
+                done[key(part)] = part
             else:
                 inputs = tuple(narrowed(below) for below in part.inputs())
-                done[part] = _own(part, wanted[part]).over(inputs)
-        return done[part]
+                done[key(part)] = _own(part, wanted[key(part)]).over(inputs)
+        return done[key(part)]
 
     return narrowed(node)
 
@@ -50,15 +54,21 @@ def _kept(node: Node, changing: frozenset[str]) -> bool:
     return isinstance(node, Scan) and node.stream in changing
 
 
-def _want(node: Node, needed: set[str], functions: Functions, wanted: dict[Node, set[str]]) -> None:
+def _want(
+    node: Node,
+    needed: set[str],
+    functions: Functions,
+    wanted: dict[object, set[str]],
+    key: Callable[[Node], object],
+) -> None:
     """Note what is wanted of each node; equal parts are wanted for all their uses at once."""
-    known = wanted.get(node)
+    known = wanted.get(key(node))
     if known is not None and needed <= known:
         return
-    wanted[node] = needed | (known or set())
-    below = _below(_own(node, wanted[node]), wanted[node], functions)
+    everything = wanted[key(node)] = needed | (known or set())
+    below = _below(_own(node, everything), everything, functions)
     for part, names in zip(node.inputs(), below, strict=True):
-        _want(part, names, functions, wanted)
+        _want(part, names, functions, wanted, key)
 
 
 def _own(node: Node, needed: set[str]) -> Node:

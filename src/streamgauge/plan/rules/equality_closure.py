@@ -45,6 +45,8 @@ def apply(node: Node, functions: Functions) -> Node:
 
 def _implied(parts: tuple[Expr, ...], schema: Schema) -> tuple[Expr, ...]:
     """Conditions that follow and are not there yet."""
+    if not any(p.op == "=" and all(a.op == "column" for a in p.args) for p in parts):
+        return ()
     found: dict[Expr, None] = {}
     known = set(parts)
     for part in parts:

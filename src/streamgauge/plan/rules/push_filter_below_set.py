@@ -20,6 +20,9 @@ ABOUT: tuple[type[Node], ...] = (Filter,)
 def apply(node: Node, functions: Functions) -> Node:
     """Push filters below set operations everywhere in a plan."""
 
+    if not any(isinstance(part, (Distinct, Combined)) for part in node.walk()):
+        return node
+
     def change(part: Node) -> Node:
         if not isinstance(part, Filter):
             return part

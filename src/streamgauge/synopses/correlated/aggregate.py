@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from streamgauge.contracts.estimate import NOTHING, Estimate
-from streamgauge.kernel.errors import BindError
+from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.keys import Column, items, numbers
 from streamgauge.synopses.correlated.questions import Of
-from streamgauge.synopses.correlated.table import MEASURES
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Synopsis, Values
+from streamgauge.synopses.correlated.table import MEASURES, new_table
+from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Synopsis, Values
 
 Mask = npt.NDArray[np.bool_]
 
@@ -35,15 +36,54 @@ class Trace(NamedTuple):
 
 
 class CorrelatedAggregate(Synopsis):
-    """An aggregate over rows chosen by comparison with another aggregate of the same stream."""
+    """An aggregate over rows chosen by comparison with another aggregate of the same stream.
+
+    Buckets lie where the comparison is likely to cut; `counts[0]` says how many there are, none
+    while the rows are fewer.
+    """
 
     takes = "numbers"
     weights = "any"
     merging = "none"
+    least_buckets: ClassVar[int] = 4
+    bytes_per_row: ClassVar[int] = 24
 
-    def __init__(self, *, seed: int = 0) -> None:
+    counts: Ints
+
+    def __init__(self, buckets: int, reallocation: str, partition: str, *, seed: int = 0) -> None:
+        refuse_small(self.name, "buckets", buckets, self.least_buckets)
+        refuse_unknown(self.name, "reallocation", reallocation, REALLOCATIONS)
+        refuse_unknown(self.name, "partition", partition, PARTITIONS)
         super().__init__(seed=seed)
         self.span = np.array([math.inf, -math.inf])
+        self.buckets, self.reallocation, self.partition = buckets, reallocation, partition
+        self.edges, self.table = new_table(buckets)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Sure bars, whose width is known only once the rows are."""
+        return Guarantee(
+            "additive",
+            math.inf,
+            assumes=("no width is known beforehand: bars are carried along with the buckets",),
+            cite="GKS01",
+        )
+
+    @classmethod
+    def _buckets_for(cls, need: Need) -> int:
+        """A bucket for every row, or a refusal: else nothing can be promised beforehand."""
+        rows, windowed = need.rows, issubclass(cls, Expiring)
+        fits = rows is not None and rows * cls.bytes_per_row <= (need.memory or 1 << 20)
+        asked = isinstance(need.question, cls.answers) and (not windowed or need.window)
+        if rows is not None and fits and asked:
+            return max(rows, cls.least_buckets)
+        scope = f", window {need.window}" if windowed else ""
+        raise ContractUnsatisfiable(
+            f"{cls.name} cannot say beforehand how wide its bars will be",
+            f"asked for {need.contract}, rows {rows}{scope}",
+            f"ask for the exact answer over {'the' if windowed else 'a'} stored window, "
+            "or read the bar it gives",
+        )
 
     @abstractmethod
     def _rows(self, given: Floats, times: Ints, out: Floats) -> None:
@@ -57,9 +97,32 @@ class CorrelatedAggregate(Synopsis):
     def _state(self) -> tuple[Values, Arrays]:
         """What `_save` writes, but the span of y."""
 
-    @abstractmethod
+    @property
+    def laid(self) -> int:
+        """Buckets there are now."""
+        return int(self.counts[0])
+
+    def _buckets_state(self) -> Arrays:
+        k = self.laid
+        return {"edges": self.edges[: k + 1], "table": self.table[:, : k + 1]}
+
     def _restore(self, values: Values, arrays: Arrays) -> None:
         """Take what `_state` gave."""
+        self.counts = arrays["counts"]
+        k = self.laid
+        self.edges[: k + 1], self.table[:, : k + 1] = arrays["edges"], arrays["table"]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the buckets."""
+        return self.edges.nbytes + self.table.nbytes
+
+    def validate(self) -> None:
+        """Edges rise; bounds hold the totals' order."""
+        super().validate()
+        k = self.laid
+        assert (np.diff(self.edges[: k + 1]) >= 0).all()
+        assert (self.table[1::3, : k + 1] <= self.table[2::3, : k + 1] + 1e-6).all()
 
     def update(
         self, column: Column, weights: Column | None = None, times: Column | None = None

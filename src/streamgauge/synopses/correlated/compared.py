@@ -22,7 +22,7 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column
 from streamgauge.synopses import registry
 from streamgauge.synopses.bank import Bank, Bars
-from streamgauge.synopses.correlated.focused_mean import (
+from streamgauge.synopses.correlated.mean_cut import (
     LEAST,
     MEAN,
     MOST,

@@ -8,20 +8,14 @@ range jumps past all rows, the buckets begin anew without any error.
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
-from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, IncompatibleSynopsis
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.correlated.aggregate import (
-    PARTITIONS,
-    REALLOCATIONS,
-    CorrelatedAggregate,
-    refuse_small,
-    refuse_unknown,
-)
+from streamgauge.synopses.correlated.aggregate import PARTITIONS, REALLOCATIONS
+from streamgauge.synopses.correlated.extreme_range import ExtremeRange
+from streamgauge.synopses.correlated.first_rows import FirstRows
 from streamgauge.synopses.correlated.questions import NearExtreme, Side
 from streamgauge.synopses.correlated.table import (
     MEASURES,
@@ -32,7 +26,6 @@ from streamgauge.synopses.correlated.table import (
     even_out,
     exactly,
     insert,
-    new_table,
     spread_mass,
     spread_uniform,
 )
@@ -42,7 +35,7 @@ _EXTREME, _TOP, _FLOOR = 0, 1, 2
 _BUCKETS, _HELD, _SINCE = 0, 1, 2
 
 
-class FocusedExtreme(CorrelatedAggregate):
+class FocusedExtreme(ExtremeRange, FirstRows):
     """COUNT, SUM or AVG of y over the rows near the least or largest x since the landmark.
 
     Parameters
@@ -76,7 +69,7 @@ class FocusedExtreme(CorrelatedAggregate):
     """
 
     name = "focused_extreme"
-    answers = (NearExtreme,)
+    least_buckets = 2
 
     def __init__(
         self,
@@ -89,21 +82,8 @@ class FocusedExtreme(CorrelatedAggregate):
         *,
         seed: int = 0,
     ) -> None:
-        refuse_unknown(self.name, "side", side, ("min", "max"))
-        refuse_unknown(self.name, "reallocation", reallocation, REALLOCATIONS)
-        refuse_unknown(self.name, "partition", partition, PARTITIONS)
-        refuse_small(self.name, "buckets", buckets, 2)
-        if not (factor > 0.0 and math.isfinite(factor) and math.isfinite(offset)):
-            raise BindError(
-                f"{self.name} needs a factor above 0 and a finite offset",
-                f"factor is {factor}, offset {offset}",
-                "write factor=1.1 for the rows within a tenth of the smallest",
-            )
-        super().__init__(seed=seed)
-        self.side, self.factor, self.offset = side, float(factor), float(offset)
-        self.buckets, self.reallocation, self.partition = buckets, reallocation, partition
-        self.edges, self.table = new_table(buckets)
-        self.held = np.zeros((MEASURES, buckets))
+        super().__init__(buckets, reallocation, partition, seed=seed)
+        self._follow(side, factor, offset)
         self.marks = np.array([math.inf, math.inf, math.inf])
         self.counts = np.zeros(3, np.int64)
 
@@ -119,31 +99,12 @@ class FocusedExtreme(CorrelatedAggregate):
             "partition": self.partition,
         }
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """Sure bars, whose width is known only once the rows are."""
-        return Guarantee(
-            "additive",
-            math.inf,
-            assumes=("no width is known beforehand: bars are carried along with the buckets",),
-            cite="GKS01",
-        )
-
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Only for as many rows as buckets can anything be promised beforehand."""
-        question, rows = need.question, need.rows
-        if (
-            isinstance(question, NearExtreme)
-            and rows is not None
-            and rows * 24 <= (need.memory or 1 << 20)
-        ):
-            return cls(question.side, question.factor, max(rows, 2), question.offset, seed=seed)
-        raise ContractUnsatisfiable(
-            f"{cls.name} cannot say beforehand how wide its bars will be",
-            f"asked for {need.contract}, rows {rows}",
-            "ask for the exact answer over a stored window, or read the bar it gives",
-        )
+        buckets, asked = cls._buckets_for(need), need.question
+        assert isinstance(asked, NearExtreme)
+        return cls(asked.side, asked.factor, buckets, asked.offset, seed=seed)
 
     @classmethod
     def specimen(cls, seed: int) -> Self:
@@ -166,8 +127,7 @@ class FocusedExtreme(CorrelatedAggregate):
         return Trial(column, question, weights=rng.normal(1.0, 2.0, len(column)))
 
     def _rows(self, given: Floats, times: Ints, out: Floats) -> None:
-        if self.side == "max":
-            given[0] = -given[0]
+        self._turn(given)
         _add_rows(
             self.edges,
             self.table,
@@ -182,45 +142,20 @@ class FocusedExtreme(CorrelatedAggregate):
             out,
         )
 
-    def _totals(self, question: Any) -> Floats:
-        own = (self.side, self.factor, self.offset)
-        asked = (question.side, question.factor, question.offset)
-        if asked != own:
-            raise IncompatibleSynopsis(
-                f"{self.name} answers about the range it follows",
-                f"it follows {own}, asked for {asked}",
-                "keep another one for that range",
-            )
-        out = np.empty((1, 3 * MEASURES))
+    def _tell(self, out: Floats) -> None:
         _tell(self.table, self.held, self.counts, out, 0)
-        return out.ravel()
 
     def _state(self) -> tuple[Values, Arrays]:
-        k, n = int(self.counts[_BUCKETS]), int(self.counts[_HELD])
         return {}, {
-            "edges": self.edges[: k + 1],
-            "table": self.table[:, : k + 1],
-            "held": self.held[:, :n],
+            **self._buckets_state(),
+            "held": self._first(),
             "marks": self.marks,
             "counts": self.counts,
         }
 
     def _restore(self, values: Values, arrays: Arrays) -> None:
-        self.marks, self.counts = arrays["marks"], arrays["counts"]
-        k, n = int(self.counts[_BUCKETS]), int(self.counts[_HELD])
-        self.edges[: k + 1], self.table[:, : k + 1] = arrays["edges"], arrays["table"]
-        self.held[:, :n] = arrays["held"]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the buckets and of the first rows."""
-        return self.edges.nbytes + self.table.nbytes + self.held.nbytes
-
-    def validate(self) -> None:
-        """Edges rise; bounds hold the totals' order."""
-        k = int(self.counts[_BUCKETS])
-        assert (np.diff(self.edges[: k + 1]) >= 0).all()
-        assert (self.table[1::3, : k + 1] <= self.table[2::3, : k + 1] + 1e-6).all()
+        super()._restore(values, arrays)
+        self.marks = arrays["marks"]
 
 
 @compiled

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.jit import compiled
+from streamgauge.synopses.correlated.table import MEASURES
 from streamgauge.synopses.synopsis import Arrays, Floats, Ints
 
 FIRST, END = 0, 1
@@ -69,3 +71,16 @@ class Ring:
     def nbytes(self) -> int:
         """Bytes of the rows."""
         return self.rows.nbytes + self.when.nbytes
+
+
+@compiled
+def counted(rows, ends):  # type: ignore[no-untyped-def]
+    """The rows of the window that are counted, and how many they are."""
+    held = np.empty((4, ends[END] - ends[FIRST]))
+    m = 0
+    for i in range(ends[FIRST], ends[END]):
+        if rows[3, i] >= 2.0:
+            for measure in range(MEASURES):
+                held[measure, m] = rows[measure, i]
+            m += 1
+    return held, m

@@ -8,22 +8,16 @@ of that. The extreme itself is exact.
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
-from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, IncompatibleSynopsis
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.correlated.aggregate import (
-    PARTITIONS,
-    REALLOCATIONS,
-    CorrelatedAggregate,
-    refuse_small,
-    refuse_unknown,
-)
+from streamgauge.synopses.correlated.aggregate import PARTITIONS, REALLOCATIONS, refuse_small
+from streamgauge.synopses.correlated.extreme_range import ExtremeRange
 from streamgauge.synopses.correlated.questions import NearExtreme, Side
-from streamgauge.synopses.correlated.ring import END, FIRST, Ring
+from streamgauge.synopses.correlated.ring import END, FIRST, counted
+from streamgauge.synopses.correlated.sliding_rows import SlidingRows
 from streamgauge.synopses.correlated.table import (
     MEASURES,
     add,
@@ -33,19 +27,17 @@ from streamgauge.synopses.correlated.table import (
     exactly,
     insert,
     keep_between,
-    new_table,
     read,
     spread_mass,
     spread_uniform,
 )
-from streamgauge.synopses.correlated.windowed_mean import counted
-from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
 
 _BUCKETS, _COUNTED, _HEAD, _TAIL, _SINCE, _MIXED = 0, 1, 2, 3, 4, 5
 _WHOLESALE, _QUANTILE, _RECOUNT = 0, 1, 2
 
 
-class WindowedExtreme(CorrelatedAggregate, Expiring):
+class WindowedExtreme(ExtremeRange, SlidingRows):
     """COUNT, SUM or AVG of y over the window's rows near the window's least or largest x.
 
     Parameters
@@ -83,7 +75,6 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
     """
 
     name = "windowed_extreme"
-    answers = (NearExtreme,)
 
     def __init__(
         self,
@@ -99,29 +90,15 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
         *,
         seed: int = 0,
     ) -> None:
-        refuse_small(self.name, "window", window, 1)
-        refuse_small(self.name, "buckets", buckets, 4)
         refuse_small(self.name, "intervals", intervals, 1)
-        refuse_unknown(self.name, "side", side, ("min", "max"))
-        refuse_unknown(self.name, "reallocation", reallocation, REALLOCATIONS)
-        refuse_unknown(self.name, "partition", partition, PARTITIONS)
-        if not (factor > 0.0 and math.isfinite(factor) and math.isfinite(offset)):
-            raise BindError(
-                f"{self.name} needs a factor above 0 and a finite offset",
-                f"factor is {factor}, offset {offset}",
-                "write factor=1.1 for the rows within a tenth of the smallest",
-            )
-        super().__init__(seed=seed)
-        self.window, self.side, self.intervals = window, side, intervals
-        self.factor, self.offset, self.buckets = float(factor), float(offset), buckets
-        self.reallocation, self.partition = reallocation, partition
-        self.recount = bool(recount)
+        super().__init__(buckets, reallocation, partition, seed=seed)
+        self._slide(window, recount)
+        self._follow(side, factor, offset)
+        self.intervals = intervals
         how = [reallocation == "wholesale", partition == "quantile", self.recount]
         self._how = np.array(how, np.int64)
         self._where = np.array([self.factor, self.offset])
-        self.ring = Ring()
         self.queue = np.zeros(64, np.int64)
-        self.edges, self.table = new_table(buckets)
         self.marks = np.full(2, math.nan)
         self.lows = np.full(intervals + 2, math.inf)
         self.stamps = np.full(intervals + 2, -1, np.int64)
@@ -142,28 +119,13 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
             "recount": self.recount,
         }
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """Sure bars, whose width is known only once the rows are."""
-        return Guarantee(
-            "additive",
-            math.inf,
-            assumes=("no width is known beforehand: bars are carried along with the buckets",),
-            cite="GKS01",
-        )
-
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Only with a bucket for every row of the window can anything be promised beforehand."""
-        asked, rows = need.question, need.rows
-        fits = rows is not None and rows * 120 <= (need.memory or 1 << 20)
-        if isinstance(asked, NearExtreme) and need.window and rows is not None and fits:
-            return cls(need.window, asked.side, asked.factor, max(rows, 4), asked.offset, seed=seed)
-        raise ContractUnsatisfiable(
-            f"{cls.name} cannot say beforehand how wide its bars will be",
-            f"asked for {need.contract}, rows {rows}, window {need.window}",
-            "ask for the exact answer over the stored window, or read the bar it gives",
-        )
+        buckets, asked = cls._buckets_for(need), need.question
+        assert isinstance(asked, NearExtreme)
+        assert need.window is not None
+        return cls(need.window, asked.side, asked.factor, buckets, asked.offset, seed=seed)
 
     @classmethod
     def specimen(cls, seed: int) -> Self:
@@ -184,17 +146,8 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
         y = rng.normal(1.0, 2.0, n)
         return Trial(column, question, weights=y, times=np.arange(n), now=n - 1)
 
-    def advance(self, now: int) -> None:
-        """Let rows leave that are older than the window."""
-        self._run(now - self.window, 0, np.empty((0, 3 * MEASURES)))
-
-    def weights_at(self, times: Ints, now: int) -> Floats:
-        """1 within the window, 0 before it."""
-        return (times > now - self.window).astype(np.float64)
-
     def _rows(self, given: Floats, times: Ints, out: Floats) -> None:
-        if self.side == "max":
-            given[0] = -given[0]
+        self._turn(given)
         moved = self.ring.append(given, times, self.name)
         if moved or len(self.queue) < len(self.ring.when):
             head, tail = int(self.counts[_HEAD]), int(self.counts[_TAIL])
@@ -226,31 +179,19 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
             out,
         )
 
-    def _totals(self, question: Any) -> Floats:
-        own = (self.side, self.factor, self.offset)
-        asked = (question.side, question.factor, question.offset)
-        if asked != own:
-            raise IncompatibleSynopsis(
-                f"{self.name} answers about the range it follows",
-                f"it follows {own}, asked for {asked}",
-                "keep another one for that range",
-            )
-        out = np.empty((1, 3 * MEASURES))
+    def _tell(self, out: Floats) -> None:
         ring = self.ring
         _tell(
             ring.rows, ring.ends, self.queue, self.edges, self.table, self.counts, self._where, out,
             0,
         )  # fmt: skip
-        return out.ravel()
 
     def _state(self) -> tuple[Values, Arrays]:
-        k = int(self.counts[_BUCKETS])
         head, tail = int(self.counts[_HEAD]), int(self.counts[_TAIL])
         counts = self.counts.copy()
         counts[_HEAD], counts[_TAIL] = 0, tail - head
         return {}, {
-            "edges": self.edges[: k + 1],
-            "table": self.table[:, : k + 1],
+            **self._buckets_state(),
             "marks": self.marks,
             "lows": self.lows,
             "stamps": self.stamps,
@@ -260,26 +201,15 @@ class WindowedExtreme(CorrelatedAggregate, Expiring):
         }
 
     def _restore(self, values: Values, arrays: Arrays) -> None:
-        self.marks, self.counts = arrays["marks"], arrays["counts"]
-        self.lows, self.stamps = arrays["lows"], arrays["stamps"]
-        k = int(self.counts[_BUCKETS])
-        self.edges[: k + 1], self.table[:, : k + 1] = arrays["edges"], arrays["table"]
-        self.ring.load(arrays)
+        super()._restore(values, arrays)
+        self.marks, self.lows, self.stamps = arrays["marks"], arrays["lows"], arrays["stamps"]
         self.queue = np.zeros(len(self.ring.when), np.int64)
         self.queue[: len(arrays["queue"])] = arrays["queue"]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the buckets, of the window's rows and of the queue of extremes."""
-        own = self.edges.nbytes + self.table.nbytes + self.lows.nbytes + self.stamps.nbytes
-        return own + self.ring.nbytes + self.queue.nbytes
-
-    def validate(self) -> None:
-        """Edges rise, bounds hold the totals' order, and the end counts the window's rows."""
-        k = int(self.counts[_BUCKETS])
-        assert (np.diff(self.edges[: k + 1]) >= 0).all()
-        assert (self.table[1::3, : k + 1] <= self.table[2::3, : k + 1] + 1e-6).all()
-        assert k == 0 or round(self.table[0, k]) == self.counts[_COUNTED]
+        return super().nbytes + self.lows.nbytes + self.stamps.nbytes + self.queue.nbytes
 
 
 @compiled

@@ -6,46 +6,38 @@ are wide, six standard errors to each side, and are moved only when the mean lea
 
 from __future__ import annotations
 
-import math
 from typing import Any, Self
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
-from streamgauge.kernel.errors import ContractUnsatisfiable
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.correlated.aggregate import (
-    PARTITIONS,
-    REALLOCATIONS,
-    CorrelatedAggregate,
-    refuse_small,
-    refuse_unknown,
-)
-from streamgauge.synopses.correlated.focused_mean import (
+from streamgauge.synopses.correlated.aggregate import PARTITIONS, REALLOCATIONS
+from streamgauge.synopses.correlated.mean_cut import (
     LEAST,
     MEAN,
     MOST,
     SQUARES,
     TRIGGERS,
+    MeanCut,
     N,
     answer_of,
     begin,
     due,
-    how_of,
     refocus,
     take_in,
     tell_above,
 )
 from streamgauge.synopses.correlated.questions import BesideMean
-from streamgauge.synopses.correlated.ring import END, FIRST, Ring
-from streamgauge.synopses.correlated.table import MEASURES, add, exactly, new_table
-from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.correlated.ring import END, FIRST, counted
+from streamgauge.synopses.correlated.sliding_rows import SlidingRows
+from streamgauge.synopses.correlated.table import MEASURES, add, exactly
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
 
 _BUCKETS, _COUNTED, _GONE = 0, 1, 2
 _RECOUNT = 3
 
 
-class WindowedMean(CorrelatedAggregate, Expiring):
+class WindowedMean(MeanCut, SlidingRows):
     """COUNT, SUM or AVG of y over the window's rows above, below or near the window's mean of x.
 
     Parameters
@@ -81,7 +73,6 @@ class WindowedMean(CorrelatedAggregate, Expiring):
     """
 
     name = "windowed_mean"
-    answers = (BesideMean,)
 
     def __init__(
         self,
@@ -95,21 +86,11 @@ class WindowedMean(CorrelatedAggregate, Expiring):
         *,
         seed: int = 0,
     ) -> None:
-        refuse_small(self.name, "window", window, 1)
-        refuse_small(self.name, "buckets", buckets, 4)
-        refuse_small(self.name, "spread", spread, 1e-3)
-        refuse_unknown(self.name, "trigger", trigger, TRIGGERS)
-        refuse_unknown(self.name, "reallocation", reallocation, REALLOCATIONS)
-        refuse_unknown(self.name, "partition", partition, PARTITIONS)
-        super().__init__(seed=seed)
-        self.window, self.buckets, self.spread = window, buckets, float(spread)
-        self.trigger, self.reallocation, self.partition = trigger, reallocation, partition
-        self.recount = bool(recount)
-        self._how = np.append(how_of(trigger, reallocation, partition), int(recount))
+        super().__init__(buckets, reallocation, partition, seed=seed)
+        self._slide(window, recount)
+        self._watch(spread, trigger)
+        self._how = np.append(self._how, int(recount))
         self._where = np.array([self.spread, 1.0, 0.0, 0.0])
-        self.ring = Ring()
-        self.edges, self.table = new_table(buckets)
-        self.stats = np.array([0.0, 0.0, 0.0, math.inf, -math.inf])
         self.counts = np.zeros(3, np.int64)
 
     @property
@@ -125,28 +106,12 @@ class WindowedMean(CorrelatedAggregate, Expiring):
             "recount": self.recount,
         }
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """Sure bars, whose width is known only once the rows are."""
-        return Guarantee(
-            "additive",
-            math.inf,
-            assumes=("no width is known beforehand: bars are carried along with the buckets",),
-            cite="GKS01",
-        )
-
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Only with a bucket for every row of the window can anything be promised beforehand."""
-        rows = need.rows
-        fits = rows is not None and rows * 120 <= (need.memory or 1 << 20)
-        if isinstance(need.question, BesideMean) and need.window and rows is not None and fits:
-            return cls(need.window, max(rows, 4), seed=seed)
-        raise ContractUnsatisfiable(
-            f"{cls.name} cannot say beforehand how wide its bars will be",
-            f"asked for {need.contract}, rows {rows}, window {need.window}",
-            "ask for the exact answer over the stored window, or read the bar it gives",
-        )
+        buckets = cls._buckets_for(need)
+        assert need.window is not None
+        return cls(need.window, buckets, seed=seed)
 
     @classmethod
     def specimen(cls, seed: int) -> Self:
@@ -164,14 +129,6 @@ class WindowedMean(CorrelatedAggregate, Expiring):
         question = BesideMean(part, band=5.0, of="sum" if seed % 2 else "count")  # type: ignore[arg-type]
         y = rng.normal(1.0, 2.0, n)
         return Trial(column, question, weights=y, times=np.arange(n), now=n - 1)
-
-    def advance(self, now: int) -> None:
-        """Let rows leave that are older than the window."""
-        self._run(now - self.window, 0, np.empty((0, 3 * MEASURES)))
-
-    def weights_at(self, times: Ints, now: int) -> Floats:
-        """1 within the window, 0 before it."""
-        return (times > now - self.window).astype(np.float64)
 
     def _rows(self, given: Floats, times: Ints, out: Floats) -> None:
         self.ring.append(given, times, self.name)
@@ -199,36 +156,15 @@ class WindowedMean(CorrelatedAggregate, Expiring):
     def _totals(self, question: Any) -> Floats:
         rows, _ = self.ring.alive()
         held = np.ascontiguousarray(rows[:MEASURES, rows[3] >= 2.0])
-        k = int(self.counts[_BUCKETS])
-        return answer_of(question, self.stats, self.edges, self.table, k, held)
+        return answer_of(question, self.stats, self.edges, self.table, self.laid, held)
 
     def _state(self) -> tuple[Values, Arrays]:
-        k = int(self.counts[_BUCKETS])
         return {}, {
-            "edges": self.edges[: k + 1],
-            "table": self.table[:, : k + 1],
+            **self._buckets_state(),
             "stats": self.stats,
             "counts": self.counts,
             **self.ring.arrays(),
         }
-
-    def _restore(self, values: Values, arrays: Arrays) -> None:
-        self.stats, self.counts = arrays["stats"], arrays["counts"]
-        k = int(self.counts[_BUCKETS])
-        self.edges[: k + 1], self.table[:, : k + 1] = arrays["edges"], arrays["table"]
-        self.ring.load(arrays)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the buckets and of the window's rows."""
-        return self.edges.nbytes + self.table.nbytes + self.ring.nbytes
-
-    def validate(self) -> None:
-        """Edges rise, bounds hold the totals' order, and the end counts the window's rows."""
-        k = int(self.counts[_BUCKETS])
-        assert (np.diff(self.edges[: k + 1]) >= 0).all()
-        assert (self.table[1::3, : k + 1] <= self.table[2::3, : k + 1] + 1e-6).all()
-        assert k == 0 or round(self.table[0, k]) == self.counts[_COUNTED]
 
 
 @compiled
@@ -272,19 +208,6 @@ def _refocus(rows, ends, edges, table, stats, counts, buckets, how, where, scrat
     if how[_RECOUNT]:
         held, m = counted(rows, ends)
         exactly(edges, table, k, held, m)
-
-
-@compiled
-def counted(rows, ends):  # type: ignore[no-untyped-def]
-    """The rows of the window that are counted, and how many they are."""
-    held = np.empty((4, ends[END] - ends[FIRST]))
-    m = 0
-    for i in range(ends[FIRST], ends[END]):
-        if rows[3, i] >= 2.0:
-            for measure in range(MEASURES):
-                held[measure, m] = rows[measure, i]
-            m += 1
-    return held, m
 
 
 @compiled

@@ -12,19 +12,17 @@ from typing import Self
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
-from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
+from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.questions import Count, Quantile
+from streamgauge.synopses.questions import Quantile
 from streamgauge.synopses.samples.designs import Drawn
 from streamgauge.synopses.samples.dice import geometric_gap, roll_below, stir
-from streamgauge.synopses.samples.rows_window import ages
-from streamgauge.synopses.samples.sampled import COUNTED, Sampled
-from streamgauge.synopses.samples.unequal import Proportional, Unequal, share_of_weight
-from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.samples.fading import Fading
+from streamgauge.synopses.samples.unequal import Unequal
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
 
 
-class BiasedReservoir(Sampled, Expiring):
+class BiasedReservoir(Fading):
     """`k` rows, of which those of age a are held with chance `p (1 - p/k)^a`.
 
     Answers are about rows weighted by that chance: a decay by age in rows.
@@ -55,9 +53,9 @@ class BiasedReservoir(Sampled, Expiring):
     """
 
     name = "biased_reservoir"
-    answers = (Count, *COUNTED)
-    merging = "none"
-    law = "additive"
+    cite = "A06"
+    forgets_by = "age in rows"
+    pace = "p"
 
     def __init__(self, k: int, p: float, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1 or not 0.0 < p <= 1.0:
@@ -66,11 +64,8 @@ class BiasedReservoir(Sampled, Expiring):
                 f"got k={k}, p={p}",
                 "write BiasedReservoir(k=1000, p=0.5)",
             )
-        super().__init__(delta=delta, seed=seed)
-        self.k = k
+        super().__init__(k, delta, seed=seed)
         self.p = p
-        self.values = np.zeros(k)
-        self.places = np.zeros(k, np.int64)
         # Rows seen, number (from 0) of the row that enters next once it is full.
         self.clock = np.array([0, k], np.int64)
 
@@ -78,21 +73,6 @@ class BiasedReservoir(Sampled, Expiring):
     def parameters(self) -> Values:
         """Size, chance to enter and chance of failure."""
         return {"k": self.k, "p": self.p, "delta": self.delta}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Decayed counts within `epsilon` of the decayed number of rows."""
-        epsilon = share_of_weight(self.k, self.delta)
-        return Guarantee(self.law, epsilon, self.delta, ("seed independent of the data",), "A06")
-
-    @classmethod
-    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
-        """Refused: a need states windows, not decays."""
-        raise ContractUnsatisfiable(
-            "biased_reservoir forgets by age in rows",
-            f"asked for {need.contract}, window {need.window}",
-            "use priority for windows of time, or give k= and p= yourself",
-        )
 
     @classmethod
     def specimen(cls, seed: int) -> Self:
@@ -105,17 +85,10 @@ class BiasedReservoir(Sampled, Expiring):
         rows = np.arange(1500, dtype=np.int64)
         return Trial(rows, Quantile(0.5), times=rows, now=1499)
 
-    def advance(self, now: int) -> None:
-        """Nothing: rows age when others come."""
-
-    def weights_at(self, times: Ints, now: int) -> Floats:
-        """The chance of each of all rows up to now to be held."""
-        age = ages(times, now)
-        alive = age < np.iinfo(np.int64).max
-        there = int(alive.sum())
-        chances = np.zeros(len(times))
-        chances[alive] = self._chances(there - 1 - age[alive], there)
-        return chances
+    @property
+    def seen(self) -> int:
+        """Rows seen."""
+        return int(self.clock[0])
 
     def _chances(self, rows: Ints, seen: int) -> Floats:
         if seen <= self.k:
@@ -128,15 +101,11 @@ class BiasedReservoir(Sampled, Expiring):
         chances: Floats = np.where(rows < self.k, 1.0, self.p) * survived
         return chances
 
-    def inclusion(self, rows: Ints) -> Floats:
-        """Chance of each row, by number from 0, to be held now."""
-        return self._chances(np.asarray(rows, np.int64), int(self.clock[0]))
-
     def joint(self, first: Ints, second: Ints) -> Floats:
         """Chance of each pair of different rows to be held now."""
         older = np.minimum(first, second)
         newer = np.maximum(first, second)
-        seen, k, p = int(self.clock[0]), self.k, self.p
+        seen, k, p = self.seen, self.k, self.p
         if seen <= k:
             return np.ones(older.shape)
         one, two = math.log1p(-p / k), math.log1p(-2.0 * p / k) if 2.0 * p < k else -math.inf
@@ -150,25 +119,15 @@ class BiasedReservoir(Sampled, Expiring):
         chances: Floats = older_enters * np.exp(between * one) * newer_enters * both_stay
         return chances
 
-    def sample(self) -> Drawn:
-        """The rows held, for questions about rows weighted by their chance to be held."""
-        seen = int(self.clock[0])
-        held = min(seen, self.k)
-        # Until it overflows every row is held surely: a threshold of nothing.
-        threshold = 1.0 if seen > self.k else 0.0
-        design = Proportional(np.ones(held), threshold, float(held))
-        return Drawn(self.values[:held].copy(), design, self.places[:held].copy())
-
     def expanded(self) -> Drawn:
         """The rows held, each scaled by its chance, for questions about all rows alike."""
-        seen = int(self.clock[0])
-        places = self.places[: min(seen, self.k)].copy()
+        places = self.places[: min(self.seen, self.k)].copy()
         chances = self.inclusion(places)
 
         def joint(first: Ints, second: Ints) -> Floats:
             return self.joint(places[first], places[second])
 
-        design = Unequal(chances, seen, joint, fixed=True)
+        design = Unequal(chances, self.seen, joint, fixed=True)
         return Drawn(self.values[: len(places)].copy(), design, places)
 
     def _take(self, column: Floats, weights: Floats | None, times: Ints | None) -> None:
@@ -181,7 +140,7 @@ class BiasedReservoir(Sampled, Expiring):
 
     def validate(self) -> None:
         """No row is held twice, and none before it came."""
-        held = self.places[: min(int(self.clock[0]), self.k)]
+        held = self.places[: min(self.seen, self.k)]
         assert len(np.unique(held)) == len(held)
         assert not len(held) or held.max() < self.clock[0]
         assert self.clock[1] >= self.clock[0]

@@ -11,19 +11,15 @@ from typing import Self
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
-from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
-from streamgauge.synopses.questions import Count, Quantile
-from streamgauge.synopses.samples.designs import Drawn
+from streamgauge.kernel.errors import BindError
+from streamgauge.synopses.questions import Quantile
 from streamgauge.synopses.samples.dice import shuffle_first
+from streamgauge.synopses.samples.fading import Fading
 from streamgauge.synopses.samples.reservoir import take_rows
-from streamgauge.synopses.samples.rows_window import ages
-from streamgauge.synopses.samples.sampled import COUNTED, Sampled
-from streamgauge.synopses.samples.unequal import Proportional, share_of_weight
-from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
 
 
-class Halving(Sampled, Expiring):
+class Halving(Fading):
     """`k` rows; those of a stretch j stretches ago are held with chance about `k / stretch / 2^j`.
 
     Answers are about rows weighted by that chance: a decay by stretches of rows.
@@ -52,9 +48,9 @@ class Halving(Sampled, Expiring):
     """
 
     name = "halving"
-    answers = (Count, *COUNTED)
-    merging = "none"
-    law = "additive"
+    cite = "BBL09"
+    forgets_by = "stretches of rows"
+    pace = "stretch"
 
     def __init__(self, k: int, stretch: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if not 2 <= k <= stretch:
@@ -63,11 +59,8 @@ class Halving(Sampled, Expiring):
                 f"got k={k}, stretch={stretch}",
                 "write Halving(k=100, stretch=10_000)",
             )
-        super().__init__(delta=delta, seed=seed)
-        self.k = k
+        super().__init__(k, delta, seed=seed)
         self.stretch = stretch
-        self.values = np.zeros(k)
-        self.places = np.zeros(k, np.int64)
         self.next_values = np.zeros(k // 2)
         self.next_places = np.zeros(k // 2, np.int64)
         # Complete stretches.
@@ -80,21 +73,6 @@ class Halving(Sampled, Expiring):
         """Sizes and chance of failure."""
         return {"k": self.k, "stretch": self.stretch, "delta": self.delta}
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """Decayed counts within `epsilon` of the decayed number of rows."""
-        epsilon = share_of_weight(self.k, self.delta)
-        return Guarantee(self.law, epsilon, self.delta, ("seed independent of the data",), "BBL09")
-
-    @classmethod
-    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
-        """Refused: a need states windows, not decays."""
-        raise ContractUnsatisfiable(
-            "halving forgets by stretches of rows",
-            f"asked for {need.contract}, window {need.window}",
-            "use priority for windows of time, or give k= and stretch= yourself",
-        )
-
     @classmethod
     def specimen(cls, seed: int) -> Self:
         """A hundred rows, halved every two hundred and fifty."""
@@ -105,18 +83,6 @@ class Halving(Sampled, Expiring):
         """The median age."""
         rows = np.arange(1250, dtype=np.int64)
         return Trial(rows, Quantile(0.5), times=rows, now=1249)
-
-    def advance(self, now: int) -> None:
-        """Nothing: rows age when others come."""
-
-    def weights_at(self, times: Ints, now: int) -> Floats:
-        """The chance of each of all rows up to now to be held."""
-        age = ages(times, now)
-        alive = age < np.iinfo(np.int64).max
-        there = int(alive.sum())
-        chances = np.zeros(len(times))
-        chances[alive] = self._chances(there - 1 - age[alive], there)
-        return chances
 
     def _chances(self, rows: Ints, seen: int) -> Floats:
         complete = seen // self.stretch
@@ -130,21 +96,10 @@ class Halving(Sampled, Expiring):
         chances: Floats = np.where(later < 0, 0.0, enters * stays ** np.maximum(later, 0.0))
         return chances
 
-    def inclusion(self, rows: Ints) -> Floats:
-        """Chance of each row, by number from 0, to be held now."""
-        return self._chances(np.asarray(rows, np.int64), self.seen)
-
     @property
     def seen(self) -> int:
         """Rows seen."""
         return int(self.complete[0]) * self.stretch + int(self.clock[0])
-
-    def sample(self) -> Drawn:
-        """The rows held, for questions about rows weighted by their chance to be held."""
-        held = min(self.seen, self.k)
-        sure = self.seen <= self.k or (self.k == self.stretch == self.seen)
-        design = Proportional(np.ones(held), 0.0 if sure else 1.0, float(held))
-        return Drawn(self.values[:held].copy(), design, self.places[:held].copy())
 
     def _take(self, column: Floats, weights: Floats | None, times: Ints | None) -> None:
         start = 0

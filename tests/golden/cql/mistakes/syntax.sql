@@ -38,7 +38,7 @@ SELECT sym FROM trades WHERE (price > 1;
 --   detail: line 1, column 40
 --     SELECT sym FROM trades WHERE (price > 1
 --                                            ^
---   hint: a bracket is not closed
+--   hint: a bracket is not closed: write ) before it
 
 SELECT sym FROM trades WHERE price == 1;
 -- ParseError: unexpected '='

@@ -1,0 +1,39 @@
+"""Arrow file: a table stored whole or not at all, with its format in the metadata."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pyarrow as pa
+
+from streamgauge.kernel.errors import StateTooOld
+from streamgauge.kernel.files import write_whole
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Store a table, whole or absent; equal tables give equal bytes."""
+    sink = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_file(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    write_whole(path, sink.getvalue())
+
+
+def read_table(path: Path, *, what: str, tag: bytes, form: bytes) -> pa.Table:
+    """Read a table whose metadata has a format under a tag; `what` says what it is in errors."""
+    try:
+        with pa.memory_map(str(path)) as source:
+            table = pa.ipc.open_file(source).read_all()
+    except pa.ArrowException as error:
+        raise StateTooOld(
+            f"{what} is damaged", f"{path}: {error}", "restore it from a copy"
+        ) from error
+    found = (table.schema.metadata or {}).get(tag)
+    if found != form:
+        raise StateTooOld(
+            f"{what} of another format",
+            f"{path} is of format {found!r}",
+            "run the release that wrote it",
+        )
+    return table
