@@ -11,9 +11,7 @@ from streamgauge.kernel.errors import ContractUnsatisfiable
 @pytest.fixture
 def gauge(tmp_path: object) -> sg.Gauge:
     gauge = sg.connect(f"{tmp_path}/home", engine="local")
-    gauge.stream(
-        "plant", sg.plant(n_sensors=4), key="series", time="ts", late=sg.Late.allow("5 s")
-    )
+    gauge.stream("plant", sg.plant(n_sensors=4), key="series", time="ts", late=sg.Late.allow("5 s"))
     return gauge
 
 

@@ -87,6 +87,7 @@ def test_all_rules_together_keep_every_row(data: st.DataObject) -> None:
 
 
 EXAMPLES = {
+    "distinct_below_set": "SELECT sym FROM trades EXCEPT SELECT sym FROM quotes [NOW]",
     "drop_order": "SELECT sym FROM trades WHERE price > 1 ORDER BY size",
     "merge_filters": "SELECT sym FROM (SELECT * FROM trades [NOW] WHERE price > 1) x "
     "WHERE size > 2 AND price > 1",

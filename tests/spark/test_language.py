@@ -1,4 +1,4 @@
-"""Statements of the language on Spark: the same numbers and the same rows as on the local engine."""
+"""Statements on Spark: the same numbers and the same rows as on the local engine."""
 
 from __future__ import annotations
 

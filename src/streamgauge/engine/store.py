@@ -59,7 +59,6 @@ class Store:
             *(getattr(self, name)[places] for name in ("ts", "eff", "used", "sign", *_PLACE)),
         )
 
-
     def cut(self, upto: int) -> tuple[Store, Store]:
         """Rows in effect at an instant and those after it, without a copy."""
         edge = int(np.searchsorted(self.eff, upto, side="right"))

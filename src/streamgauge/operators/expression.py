@@ -97,7 +97,8 @@ class Expr:
     @classmethod
     def from_json(cls, data: list[Any]) -> Expr:
         """Read the JSON form."""
-        return cls(data[0], tuple(cls.from_json(arg) for arg in data[2:]), data[1])
+        # Lists rather than generators: a home with thousands of queries reads a million of these.
+        return cls(data[0], tuple([cls.from_json(arg) for arg in data[2:]]), data[1])
 
     def __str__(self) -> str:
         return _text(self, 0)

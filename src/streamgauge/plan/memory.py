@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from streamgauge.kernel.errors import BindError
 from streamgauge.plan.keeping import Changing, holds, retained, scan_of
 from streamgauge.plan.names import Bound
-from streamgauge.plan.nodes import Combined, Distinct, Grouped, Join, Node, Stored, Windowed
+from streamgauge.plan.nodes import (
+    Combined,
+    Distinct,
+    Grouped,
+    Join,
+    Node,
+    Numbers,
+    Stored,
+    Windowed,
+)
 
 Memory = tuple[str, str]
 # From little to much; a plan needs what its neediest node needs.
@@ -25,7 +34,9 @@ def memory_of(node: Node, changing: Changing = frozenset()) -> Memory:
     ('window', 'rows of s for range 1 min')
     """
     kept = retained(node, changing)
-    parts = (part for part in node.walk() if isinstance(part, Stored) or holds(part, changing))
+    parts = (
+        part for part in node.walk() if isinstance(part, (Stored, Numbers)) or holds(part, changing)
+    )
     found = [own_memory(part, kept) for part in (*kept, *parts)]
     if not found:
         return "bounded", "each row is looked at once"
@@ -39,6 +50,8 @@ def own_memory(node: Node, kept: Mapping[Windowed, str]) -> Memory:
             return _window(node, kept[node]) if node in kept else ("bounded", "nothing")
         case Stored(table=table):
             return "bounded", f"rows of table {table}"
+        case Numbers(asked=asked):
+            return "groups" if asked.group_by else "bounded", f"newest answers of {asked.name}"
         case Join() | Combined():
             return "bounded", "rows of its inputs"
         case Grouped(by=by):

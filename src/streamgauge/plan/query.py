@@ -179,7 +179,7 @@ class Query:
             raise UnsupportedWindow(
                 f"{self.select} needs a window of time",
                 f"query {self.name!r} has {'no window' if kind is None else self.window}",
-                "write [RANGE 1 MINUTE] or [SINCE '2026-01-01']; in Python window=Range('1 minute')",
+                "write [RANGE 1 MINUTE] or [SINCE '2026-01-01']; in Python Range('1 minute')",
             )
         if self.select.name == "top_k" and self.answer.kind == "change":
             raise BindError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from streamgauge.kernel.errors import BindError
 from streamgauge.operators.evaluate import type_of
 from streamgauge.operators.expression import Expr

@@ -12,7 +12,6 @@ from streamgauge.operators.expression_types import compared_type
 from streamgauge.operators.functions import Functions
 from streamgauge.streams.schema import Schema
 
-
 __all__ = ["compared_type", "condition", "timed", "type_of", "value"]
 
 

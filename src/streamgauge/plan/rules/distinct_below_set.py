@@ -27,5 +27,5 @@ def _parted(node: Node) -> Node:
 
 def _once(part: Node) -> Node:
     is_set = isinstance(part, Distinct) or (isinstance(part, Combined) and not part.all)
-    # A stream that takes rows back looks like any other here; for it the law holds and gains nothing.
+    # For a stream that takes rows back the law holds too, and gains nothing.
     return part if is_set or not append_only(part, frozenset()) else Distinct(part)

@@ -19,7 +19,6 @@ ABOUT: tuple[type[Node], ...] = (Filter,)
 
 def apply(node: Node, functions: Functions) -> Node:
     """Push filters below set operations everywhere in a plan."""
-
     if not any(isinstance(part, (Distinct, Combined)) for part in node.walk()):
         return node
 

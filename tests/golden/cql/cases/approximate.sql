@@ -440,7 +440,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [ROWS 100];
 --     Group COUNT(DISTINCT sym) as APPROX_COUNT_DISTINCT(sym)    spends 0, keeps one row, not shared
 --       Window rows 100                                          spends 0, keeps 100 rows of trades, not shared
 --         Scan trades (sym)                                      files, tick 1 s, late rows dropped
---   memory bounded: one row
+--   memory bounded: 100 rows of trades
 --   store of trades: rows 100
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
@@ -511,7 +511,7 @@ SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] UNION SELECT 
 --   Answer every 10 s              owed exact, rows that come and go, from history
 --     Select COUNT(*) as n         spends 0, keeps nothing, not shared
 --       Group COUNT(*)             spends 0, keeps one row, not shared
---         Union                    spends 0, keeps each different row with its count, not shared
+--         Union                    spends 0, keeps rows of its inputs, not shared
 --           Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
 --             Scan trades (sym)    files, tick 1 s, late rows dropped
 --           Window range 1 min     spends 0, keeps rows of quotes for range 1 min, not shared

@@ -7,11 +7,11 @@ SELECT sym, size FROM orders WHERE size > 10;
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                 owed exact, rows that come and go, from history
---     Window unbounded               spends 0, keeps nothing, not shared
+--     Window unbounded               spends 0, keeps every row of orders as it takes rows back, not shared
 --       Where size > 10              spends 0, keeps nothing, not shared
 --         Scan orders (sym, size)    files, tick 1 s, late rows dropped
---   memory bounded: each row is looked at once
---   store of orders: no row is kept
+--   memory unbounded: every row of orders as it takes rows back
+--   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
 
@@ -27,10 +27,10 @@ SELECT sym, SUM(size) AS open FROM orders GROUP BY sym;
 --   Answer on change                   owed exact, rows that come and go, from history
 --     Select sym, SUM(size) as open    spends 0, keeps nothing, not shared
 --       Group SUM(size) by sym         spends 0, keeps one row for each sym, not shared
---         Window unbounded             spends 0, keeps nothing, not shared
+--         Window unbounded             spends 0, keeps every row of orders as it takes rows back, not shared
 --           Scan orders (sym, size)    files, tick 1 s, late rows dropped
---   memory groups: one row for each sym
---   store of orders: no row is kept
+--   memory unbounded: every row of orders as it takes rows back
+--   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
 
@@ -44,10 +44,10 @@ SELECT ISTREAM(sym, size) FROM orders;
 --   q version 1, running, since epoch 2
 --   Answer on change                 owed exact, a stream of rows, from history
 --     Stream of what comes           spends 0, keeps nothing, not shared
---       Window unbounded             spends 0, keeps nothing, not shared
+--       Window unbounded             spends 0, keeps every row of orders as it takes rows back, not shared
 --         Scan orders (sym, size)    files, tick 1 s, late rows dropped
---   memory bounded: each row is looked at once
---   store of orders: no row is kept
+--   memory unbounded: every row of orders as it takes rows back
+--   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
 
@@ -61,10 +61,10 @@ SELECT DSTREAM(sym, size) FROM orders;
 --   q version 1, running, since epoch 2
 --   Answer on change                 owed exact, a stream of rows, from history
 --     Stream of what goes            spends 0, keeps nothing, not shared
---       Window unbounded             spends 0, keeps nothing, not shared
+--       Window unbounded             spends 0, keeps every row of orders as it takes rows back, not shared
 --         Scan orders (sym, size)    files, tick 1 s, late rows dropped
---   memory bounded: each row is looked at once
---   store of orders: no row is kept
+--   memory unbounded: every row of orders as it takes rows back
+--   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
 
@@ -80,10 +80,10 @@ SELECT COUNT(*) AS n FROM orders;
 --   Answer on change                   owed exact, rows that come and go, from history
 --     Select COUNT(*) as n             spends 0, keeps nothing, not shared
 --       Group COUNT(*)                 spends 0, keeps one row, not shared
---         Window unbounded             spends 0, keeps nothing, not shared
+--         Window unbounded             spends 0, keeps every row of orders as it takes rows back, not shared
 --           Scan orders (sym, size)    files, tick 1 s, late rows dropped
---   memory bounded: one row
---   store of orders: no row is kept
+--   memory unbounded: every row of orders as it takes rows back
+--   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
 
@@ -97,10 +97,10 @@ SELECT sym FROM orders [RANGE UNBOUNDED];
 --   q version 1, running, since epoch 2
 --   Answer on change                 owed exact, rows that come and go, from history
 --     Select sym                     spends 0, keeps nothing, not shared
---       Window unbounded             spends 0, keeps nothing, not shared
+--       Window unbounded             spends 0, keeps every row of orders as it takes rows back, not shared
 --         Scan orders (sym, size)    files, tick 1 s, late rows dropped
---   memory bounded: each row is looked at once
---   store of orders: no row is kept
+--   memory unbounded: every row of orders as it takes rows back
+--   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
 
@@ -116,10 +116,10 @@ SELECT DISTINCT sym FROM orders;
 --   Answer on change                   owed exact, rows that come and go, from history
 --     Distinct                         spends 0, keeps each different row with its count, not shared
 --       Select sym                     spends 0, keeps nothing, not shared
---         Window unbounded             spends 0, keeps nothing, not shared
+--         Window unbounded             spends 0, keeps every row of orders as it takes rows back, not shared
 --           Scan orders (sym, size)    files, tick 1 s, late rows dropped
---   memory groups: each different row with its count
---   store of orders: no row is kept
+--   memory unbounded: every row of orders as it takes rows back
+--   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
 
@@ -132,10 +132,10 @@ SELECT sym, size FROM orders ORDER BY size DESC LIMIT 5;
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                 owed exact, rows that come and go, from history
---     First 5 by size desc           spends 0, keeps any row may come among the first later, not shared
---       Window unbounded             spends 0, keeps nothing, not shared
+--     First 5 by size desc           spends 0, keeps nothing, not shared
+--       Window unbounded             spends 0, keeps every row of orders as it takes rows back, not shared
 --         Scan orders (sym, size)    files, tick 1 s, late rows dropped
---   memory unbounded: any row may come among the first later
+--   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact

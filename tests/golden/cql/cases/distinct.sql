@@ -46,7 +46,7 @@ SELECT DISTINCT sym, buy FROM trades [ROWS 10];
 --     Distinct                      spends 0, keeps each different row with its count, not shared
 --       Window rows 10              spends 0, keeps 10 rows of trades, not shared
 --         Scan trades (sym, buy)    files, tick 1 s, late rows dropped
---   memory groups: each different row with its count
+--   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact

@@ -90,7 +90,7 @@ SELECT spread(price) - MAX(price) AS s FROM trades [ROWS 10];
 --       Group spread(price), MAX(price)         spends 0, keeps one row, not shared
 --         Window rows 10                        spends 0, keeps 10 rows of trades, not shared
 --           Scan trades (price)                 files, tick 1 s, late rows dropped
---   memory bounded: one row
+--   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact

@@ -50,7 +50,7 @@ SELECT sym, buy, COUNT(*) AS n FROM trades [ROWS 10] GROUP BY 1, 2 HAVING COUNT(
 --         Group COUNT(*) by sym, buy    spends 0, keeps one row for each sym, buy, not shared
 --           Window rows 10              spends 0, keeps 10 rows of trades, not shared
 --             Scan trades (sym, buy)    files, tick 1 s, late rows dropped
---   memory groups: one row for each sym, buy
+--   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact

@@ -578,12 +578,12 @@ SELECT t.sym FROM trades [RANGE UNBOUNDED] t JOIN quotes [RANGE UNBOUNDED] q ON 
 --   q version 1, running, since epoch 2
 --   Answer on change                  owed exact, rows that come and go, from history
 --     Select t.sym as sym             spends 0, keeps nothing, not shared
---       Join t, q on t.sym = q.sym    spends 0, keeps a join keeps every row of trades, not shared
---         Window unbounded            spends 0, keeps nothing, not shared
+--       Join t, q on t.sym = q.sym    spends 0, keeps rows of its inputs, not shared
+--         Window unbounded            spends 0, keeps every row of trades for a join, not shared
 --           Scan trades (sym)         files, tick 1 s, late rows dropped
---         Window unbounded            spends 0, keeps nothing, not shared
+--         Window unbounded            spends 0, keeps every row of quotes for a join, not shared
 --           Scan quotes (sym)         files, tick 1 s, late rows waited for 5 s
---   memory unbounded: a join keeps every row of trades
+--   memory unbounded: every row of trades for a join
 --   store of quotes: unbounded
 --   store of trades: unbounded
 --   placed on one of 4 shards with the views over the same windows
@@ -602,12 +602,12 @@ SELECT t.sym, o.size FROM trades [NOW] t JOIN orders o ON t.sym = o.sym;
 --   q version 1, running, since epoch 2
 --   Answer on change                         owed exact, rows that come and go, from history
 --     Select t.sym as sym, o.size as size    spends 0, keeps nothing, not shared
---       Join t, o on t.sym = o.sym           spends 0, keeps a join keeps every row of orders, not shared
+--       Join t, o on t.sym = o.sym           spends 0, keeps rows of its inputs, not shared
 --         Window now                         spends 0, keeps rows of trades for now, not shared
 --           Scan trades (sym)                files, tick 1 s, late rows dropped
---         Window unbounded                   spends 0, keeps nothing, not shared
+--         Window unbounded                   spends 0, keeps every row of orders as it takes rows back, not shared
 --           Scan orders (sym, size)          files, tick 1 s, late rows dropped
---   memory unbounded: a join keeps every row of orders
+--   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows

@@ -587,7 +587,7 @@ SELECT COUNT(*) FILTER (WHERE buy) AS n FROM trades [ROWS 10];
 --       Group COUNT(*) FILTER (WHERE buy)        spends 0, keeps one row, not shared
 --         Window rows 10                         spends 0, keeps 10 rows of trades, not shared
 --           Scan trades (buy)                    files, tick 1 s, late rows dropped
---   memory bounded: one row
+--   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact

@@ -9,7 +9,7 @@ SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW];
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change           owed exact, rows that come and go, from history
---     Union                    spends 0, keeps each different row with its count, not shared
+--     Union                    spends 0, keeps rows of its inputs, not shared
 --       Window now             spends 0, keeps rows of trades for now, not shared
 --         Scan trades (sym)    files, tick 1 s, late rows dropped
 --       Window now             spends 0, keeps rows of quotes for now, not shared
@@ -31,7 +31,7 @@ SELECT sym FROM trades [NOW] UNION ALL SELECT sym FROM quotes [NOW];
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change           owed exact, rows that come and go, from history
---     Union all                spends 0, keeps each different row with its count, not shared
+--     Union all                spends 0, keeps rows of its inputs, not shared
 --       Window now             spends 0, keeps rows of trades for now, not shared
 --         Scan trades (sym)    files, tick 1 s, late rows dropped
 --       Window now             spends 0, keeps rows of quotes for now, not shared
@@ -55,12 +55,12 @@ SELECT sym FROM trades UNION ALL SELECT sym FROM quotes;
 --   q version 1, running, since epoch 2
 --   Answer on change             owed exact, a stream of rows, from history
 --     Stream of what comes       spends 0, keeps nothing, not shared
---       Union all                spends 0, keeps each different row with its count, not shared
+--       Union all                spends 0, keeps rows of its inputs, not shared
 --         Window unbounded       spends 0, keeps nothing, not shared
 --           Scan trades (sym)    files, tick 1 s, late rows dropped
 --         Window unbounded       spends 0, keeps nothing, not shared
 --           Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
---   memory groups: each different row with its count
+--   memory bounded: each row is looked at once
 --   store of quotes: no row is kept
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
@@ -77,7 +77,7 @@ SELECT sym FROM trades [RANGE 1 MINUTE] EXCEPT SELECT sym FROM quotes [RANGE 1 M
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change           owed exact, rows that come and go, from history
---     Except                   spends 0, keeps each different row with its count, not shared
+--     Except                   spends 0, keeps rows of its inputs, not shared
 --       Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
 --         Scan trades (sym)    files, tick 1 s, late rows dropped
 --       Window range 1 min     spends 0, keeps rows of quotes for range 1 min, not shared
@@ -99,7 +99,7 @@ SELECT sym FROM trades [RANGE 1 MINUTE] EXCEPT ALL SELECT sym FROM quotes [RANGE
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change           owed exact, rows that come and go, from history
---     Except all               spends 0, keeps each different row with its count, not shared
+--     Except all               spends 0, keeps rows of its inputs, not shared
 --       Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries
 --         Scan trades (sym)    files, tick 1 s, late rows dropped
 --       Window range 1 min     spends 0, keeps rows of quotes for range 1 min, not shared
@@ -121,7 +121,7 @@ SELECT sym FROM trades [RANGE 1 MINUTE] INTERSECT SELECT sym FROM symbols;
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                            owed exact, rows that come and go, from history
---     Intersect                                 spends 0, keeps each different row with its count, not shared
+--     Intersect                                 spends 0, keeps rows of its inputs, not shared
 --       Window range 1 min                      spends 0, keeps rows of trades for range 1 min, shared by 2 queries
 --         Scan trades (sym)                     files, tick 1 s, late rows dropped
 --       Select sym                              spends 0, keeps nothing, not shared
@@ -142,12 +142,12 @@ SELECT sym FROM trades [ROWS 10] INTERSECT ALL SELECT sym FROM quotes [ROWS 10];
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change           owed exact, rows that come and go, from history
---     Intersect all            spends 0, keeps each different row with its count, not shared
+--     Intersect all            spends 0, keeps rows of its inputs, not shared
 --       Window rows 10         spends 0, keeps 10 rows of trades, not shared
 --         Scan trades (sym)    files, tick 1 s, late rows dropped
 --       Window rows 10         spends 0, keeps 10 rows of quotes, not shared
 --         Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
---   memory groups: each different row with its count
+--   memory bounded: 10 rows of trades
 --   store of quotes: rows 10
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
@@ -167,10 +167,10 @@ SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW] INTERSECT SELECT
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                              owed exact, rows that come and go, from history
---     Union                                       spends 0, keeps each different row with its count, not shared
+--     Union                                       spends 0, keeps rows of its inputs, not shared
 --       Window now                                spends 0, keeps rows of trades for now, not shared
 --         Scan trades (sym)                       files, tick 1 s, late rows dropped
---       Intersect                                 spends 0, keeps each different row with its count, not shared
+--       Intersect                                 spends 0, keeps rows of its inputs, not shared
 --         Window now                              spends 0, keeps rows of quotes for now, not shared
 --           Scan quotes (sym)                     files, tick 1 s, late rows waited for 5 s
 --         Select sym                              spends 0, keeps nothing, not shared
@@ -195,8 +195,8 @@ SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW] INTERSECT SELECT
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                            owed exact, rows that come and go, from history
---     Except                                    spends 0, keeps each different row with its count, not shared
---       Union                                   spends 0, keeps each different row with its count, not shared
+--     Except                                    spends 0, keeps rows of its inputs, not shared
+--       Union                                   spends 0, keeps rows of its inputs, not shared
 --         Window now                            spends 0, keeps rows of trades for now, not shared
 --           Scan trades (sym)                   files, tick 1 s, late rows dropped
 --         Window now                            spends 0, keeps rows of quotes for now, not shared
@@ -220,7 +220,7 @@ SELECT size FROM trades [NOW] UNION SELECT bid FROM quotes [NOW];
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change            owed exact, rows that come and go, from history
---     Union                     spends 0, keeps each different row with its count, not shared
+--     Union                     spends 0, keeps rows of its inputs, not shared
 --       Window now              spends 0, keeps rows of trades for now, not shared
 --         Scan trades (size)    files, tick 1 s, late rows dropped
 --       Window now              spends 0, keeps rows of quotes for now, not shared
@@ -244,7 +244,7 @@ SELECT sym FROM trades [NOW] UNION SELECT sym FROM symbols ORDER BY sym DESC LIM
 --   q version 1, running, since epoch 2
 --   Answer on change                              owed exact, rows that come and go, from history
 --     First 5 by sym desc                         spends 0, keeps nothing, not shared
---       Union                                     spends 0, keeps each different row with its count, not shared
+--       Union                                     spends 0, keeps rows of its inputs, not shared
 --         Window now                              spends 0, keeps rows of trades for now, not shared
 --           Scan trades (sym)                     files, tick 1 s, late rows dropped
 --         Select sym                              spends 0, keeps nothing, not shared
@@ -267,7 +267,7 @@ SELECT sym FROM (SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW]
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change             owed exact, rows that come and go, from history
---     Union                      spends 0, keeps each different row with its count, not shared
+--     Union                      spends 0, keeps rows of its inputs, not shared
 --       Window now               spends 0, keeps rows of trades for now, not shared
 --         Where sym = 'A'        spends 0, keeps nothing, not shared
 --           Scan trades (sym)    files, tick 1 s, late rows dropped
@@ -293,7 +293,7 @@ RSTREAM (SELECT sym FROM trades [NOW] EXCEPT SELECT sym FROM symbols);
 --   q version 1, running, since epoch 2
 --   Answer on change                              owed exact, a stream of rows, from history
 --     Stream of what is there                     spends 0, keeps nothing, not shared
---       Except                                    spends 0, keeps each different row with its count, not shared
+--       Except                                    spends 0, keeps rows of its inputs, not shared
 --         Window now                              spends 0, keeps rows of trades for now, not shared
 --           Scan trades (sym)                     files, tick 1 s, late rows dropped
 --         Select sym                              spends 0, keeps nothing, not shared
@@ -314,7 +314,7 @@ SELECT sym FROM trades [RANGE 2 MINUTES] EXCEPT SELECT sym FROM trades [RANGE 1 
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change           owed exact, rows that come and go, from history
---     Except                   spends 0, keeps each different row with its count, not shared
+--     Except                   spends 0, keeps rows of its inputs, not shared
 --       Window range 2 min     spends 0, keeps rows of trades for range 2 min, not shared
 --         Scan trades (sym)    files, tick 1 s, late rows dropped
 --       Window range 1 min     spends 0, keeps rows of trades for range 1 min, shared by 2 queries

@@ -187,11 +187,11 @@ SELECT sym, price FROM trades [ROWS UNBOUNDED] WHERE price > 10;
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                  owed exact, rows that come and go, from history
---     Window unbounded                spends 0, keeps nothing, not shared
+--     Window unbounded                spends 0, keeps every row of trades as the answer is all of them, not shared
 --       Where price > 10              spends 0, keeps nothing, not shared
 --         Scan trades (sym, price)    files, tick 1 s, late rows dropped
---   memory bounded: each row is looked at once
---   store of trades: no row is kept
+--   memory unbounded: every row of trades as the answer is all of them
+--   store of trades: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
 
@@ -206,11 +206,11 @@ SELECT sym FROM (SELECT ISTREAM(*) FROM trades [RANGE UNBOUNDED]) x WHERE price 
 --   q version 1, running, since epoch 2
 --   Answer on change                    owed exact, rows that come and go, from history
 --     Select sym                        spends 0, keeps nothing, not shared
---       Window unbounded                spends 0, keeps nothing, not shared
+--       Window unbounded                spends 0, keeps every row of trades as the answer is all of them, not shared
 --         Where price > 1               spends 0, keeps nothing, not shared
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
---   memory bounded: each row is looked at once
---   store of trades: no row is kept
+--   memory unbounded: every row of trades as the answer is all of them
+--   store of trades: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
 
@@ -244,7 +244,7 @@ ISTREAM (SELECT sym FROM trades [NOW] INTERSECT SELECT sym FROM quotes [NOW]);
 --   q version 1, running, since epoch 2
 --   Answer on change             owed exact, a stream of rows, from history
 --     Stream of what comes       spends 0, keeps nothing, not shared
---       Intersect                spends 0, keeps each different row with its count, not shared
+--       Intersect                spends 0, keeps rows of its inputs, not shared
 --         Window now             spends 0, keeps rows of trades for now, not shared
 --           Scan trades (sym)    files, tick 1 s, late rows dropped
 --         Window now             spends 0, keeps rows of quotes for now, not shared

@@ -574,7 +574,7 @@ SELECT sym FROM trades [NOW] WHERE sym IN (SELECT sym FROM quotes [NOW] UNION SE
 --           Scan trades (sym)                           files, tick 1 s, late rows dropped
 --         Distinct                                      spends 0, keeps each different row with its count, not shared
 --           Select sym as k1                            spends 0, keeps nothing, not shared
---             Union                                     spends 0, keeps each different row with its count, not shared
+--             Union                                     spends 0, keeps rows of its inputs, not shared
 --               Window now                              spends 0, keeps rows of quotes for now, not shared
 --                 Scan quotes (sym)                     files, tick 1 s, late rows waited for 5 s
 --               Select sym                              spends 0, keeps nothing, not shared

@@ -360,11 +360,11 @@ SELECT sym, price FROM trades [RANGE UNBOUNDED] WHERE price > 1 EMIT APPEND;
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                  owed exact, rows that stay, from history
---     Window unbounded                spends 0, keeps nothing, not shared
+--     Window unbounded                spends 0, keeps every row of trades as the answer is all of them, not shared
 --       Where price > 1               spends 0, keeps nothing, not shared
 --         Scan trades (sym, price)    files, tick 1 s, late rows dropped
---   memory bounded: each row is looked at once
---   store of trades: no row is kept
+--   memory unbounded: every row of trades as the answer is all of them
+--   store of trades: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
 

@@ -220,6 +220,6 @@ SELECT sector, COUNT(*) AS n FROM symbols GROUP BY sector;
 --     Select sector, COUNT(*) as n              spends 0, keeps nothing, not shared
 --       Group COUNT(*) by sector                spends 0, keeps one row for each sector, not shared
 --         Table symbols (sym, sector, since)    spends 0, /symbols.csv, not shared
---   memory groups: one row for each sector
+--   memory bounded: rows of table symbols
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact

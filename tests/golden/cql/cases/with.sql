@@ -198,7 +198,7 @@ WITH a AS (SELECT sym FROM trades [NOW]), b AS (SELECT sym FROM quotes [NOW]) SE
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change           owed exact, rows that come and go, from history
---     Except                   spends 0, keeps each different row with its count, not shared
+--     Except                   spends 0, keeps rows of its inputs, not shared
 --       Window now             spends 0, keeps rows of trades for now, not shared
 --         Scan trades (sym)    files, tick 1 s, late rows dropped
 --       Window now             spends 0, keeps rows of quotes for now, not shared
