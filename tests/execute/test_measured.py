@@ -83,7 +83,7 @@ def gauge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sg.Gauge:
 
 def test_every_kind_of_query_is_measured(gauge: sg.Gauge) -> None:
     whole = "\n\n".join(f"{name}\n{measured(gauge, name)}" for name in QUERIES)
-    assert_golden("explain/analyze.txt", f"{whole}\n")
+    assert_golden("analyze.txt", f"{whole}\n")
 
 
 def test_figures_are_those_of_the_change_log(gauge: sg.Gauge) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from streamgauge.engine.catalog import newest_snapshot
+from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.files import number_name, numbered, write_json
 from streamgauge.kernel.time import Instant
@@ -99,6 +100,10 @@ class Lander:
 
     def land(self) -> int:
         """Write the next page if there is anything new; return the newest page's number."""
+        with uncollected():
+            return self._land()
+
+    def _land(self) -> int:
         waiting = inbox.waiting(self.home, self.done)
         records, early = self._in_turn(waiting)
         draft = _Draft(self.number + 1, time.time_ns() // 1000)
@@ -111,7 +116,7 @@ class Lander:
             self._land_stream(stream, draft)
         if not (changes or draft.segments or draft.taken):
             # Only an advance waits, and no file lay before it: its turn is now.
-            return self.land() if early & self.landed else self.number
+            return self._land() if early & self.landed else self.number
         page = Page(
             draft.number,
             draft.landed_at,

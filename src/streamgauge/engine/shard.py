@@ -21,6 +21,7 @@ from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.row_work import RowWork
 from streamgauge.engine.state import ShardState
+from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import read_json, write_whole
@@ -88,6 +89,11 @@ def run(home: Home, shard: int, start: int, stop: int) -> Receipt:
     if home.commit(stop).exists():
         done: dict[str, Any] = read_json(home.commit(stop))["shards"][shard]
         return Receipt(**done)
+    with uncollected():
+        return _run(home, shard, start, stop, begun)
+
+
+def _run(home: Home, shard: int, start: int, stop: int, begun: float) -> Receipt:
     running = _RUNNING.pop((home.path, shard), None)
     if running is None or running.state.epoch != start:
         running = _load(home, shard, start, running)

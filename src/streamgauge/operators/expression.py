@@ -90,9 +90,9 @@ class Expr:
 
     def as_json(self) -> list[Any]:
         """JSON form: op, value, then the operands."""
-        unbound = self.has("subquery", "in subquery", "exists")
+        unbound = self.op in ("subquery", "in subquery", "exists")
         assert not unbound, "a subquery is gone once a statement is bound"
-        return [self.op, self.value, *(arg.as_json() for arg in self.args)]
+        return [self.op, self.value, *[arg.as_json() for arg in self.args]]
 
     @classmethod
     def from_json(cls, data: list[Any]) -> Expr:
