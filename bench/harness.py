@@ -127,7 +127,7 @@ def _run_in(scratch: Path, tasks: Sequence[Task]) -> list[Outcome]:
     missing = ""
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "bench.peers", given, str(result)],
+            [sys.executable, "-m", "bench.peers", given, str(result), str(os.getpid())],
             cwd=scratch,
             env={**os.environ, "PYTHONPATH": path, "SPARK_LOCAL_DIRS": str(scratch / "spark")},
             stdout=out,

@@ -1,4 +1,4 @@
-"""The process that runs tasks: `python -m bench.peers TASKS OUTCOMES`."""
+"""The process that runs tasks: `python -m bench.peers TASKS OUTCOMES PARENT`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def main(text: str, path: str) -> None:
 
 
 if __name__ == "__main__":
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=end_with, args=(int(sys.argv[3]),), daemon=True).start()
     main(sys.argv[1], sys.argv[2])
     sys.stdout.flush()
     # A JVM or a thread of a peer must not hold the process after its outcome is there.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench import language, selections
-from bench.harness import Outcome, Task
-from bench.peers import select_local
+from bench.harness import ROOT, WARM_UP, Outcome, Task
+from bench.peers import select_local, select_ours
 from bench.report import Report
 from streamgauge.kernel.errors import BindError
 
@@ -63,8 +65,8 @@ def test_rows_of_others_need_their_columns(tmp_path: Path) -> None:
 
 
 def test_a_result_that_differs_is_told() -> None:
-    extent = language.Extent(10, 5, (128,), 1, 1.0)
-    names = [*language.PAIRS, "spark filter", "shared_128", "single_128"]
+    extent = language.Extent(10, 5, 5, (128,), 1, 1.0)
+    names = [*language.LINES, "shared_128", "single_128"]
     found = {name: [Outcome(10, 1.0, facts={"pairs": 7.0})] for name in names}
     report = Report("language", quick=False, origin="made up")
     language._compare(report, found, extent)
@@ -77,3 +79,34 @@ def test_a_result_that_differs_is_told() -> None:
     language._judge(report, found, extent)
     assert report.bars["shared_index_over_per_query"].met
     assert report.bars["build_seconds"].met
+    assert not report.bars["bitmap_over_masks"].met
+    found["engine local"] = [Outcome(10, 1.0, facts={"pairs": 7.0, "plan_seconds": 0.02})]
+    language._judge(report, found, extent)
+    assert report.bars["plan_10000_seconds"].value == pytest.approx(40.0)
+    assert not report.bars["plan_10000_seconds"].met
+
+
+def test_the_local_engine_gives_as_many_pairs(
+    prepared: selections.Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    task = Task("select_ours", prepared.directory, queries=60, form="local", seconds=60.0)
+    outcome = select_ours.run(task)
+    index = Task("select_local", prepared.directory, queries=60, form="ours/pairs")
+    assert outcome.facts["pairs"] == select_local.run(index).facts["pairs"] > 0
+    assert outcome.rows == 2_000 * (selections.FILES - WARM_UP) // selections.FILES
+    assert 0 < outcome.facts["plan_seconds"] < outcome.facts["first_answer_seconds"]
+
+
+def test_a_peer_ends_when_its_parent_is_gone() -> None:
+    """The child has a session of its own, as peers do, and holds the pipe until it ends."""
+    child = "import sys; from bench.peers.__main__ import end_with; end_with(int(sys.argv[1]))"
+    parent = (
+        "import os, subprocess, sys; "
+        f"subprocess.Popen([sys.executable, '-c', {child!r}, str(os.getpid())], "
+        "start_new_session=True)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", parent], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -9,10 +9,15 @@ import pytest
 from streamgauge.kernel.collection import uncollected
 
 
-def test_the_collector_comes_back_after_a_failure() -> None:
-    with pytest.raises(ValueError, match="broken"), uncollected():
+def _broken() -> None:
+    with uncollected():
         assert not gc.isenabled()
         raise ValueError("broken")
+
+
+def test_the_collector_comes_back_after_a_failure() -> None:
+    with pytest.raises(ValueError, match="broken"):
+        _broken()
     assert gc.isenabled()
 
 

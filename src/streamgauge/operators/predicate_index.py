@@ -51,6 +51,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 # of a column, a bit that is set, and what bits cost before the first.
 _LOOK, _PLACE, _TERM = 12.0, 1.0, 15.0
 _START, _WORD, _BIT = 80.0, 1.0, 3.0
+# Queries that a list of its own must hold for a row before it is worth the look.
 _FEW = 8.0
 _ROOM = 1 << 16
 _NULLS = 0.02
@@ -362,7 +363,6 @@ def _left(
     form = np.where(low == 1, BELOW, WITHIN)
     form[high == tops[column]] = ABOVE
     form[(begin != end) | (n_terms[two] > 2)] = MORE
-    # A list of its own is worth a look when it holds some queries for most rows.
     kinds = np.stack([terms.column[second - 1], form, column])
     _, group = np.unique(kinds, axis=1, return_inverse=True)
     group = group.reshape(-1)

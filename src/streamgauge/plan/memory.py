@@ -28,6 +28,7 @@ def memory_of(node: Node, changing: Changing = frozenset()) -> Memory:
 
     `changing` streams take rows back.
 
+    >>> from streamgauge.plan.nodes import Scan
     >>> from streamgauge.streams.schema import Schema
     >>> from streamgauge.windows.window import Range
     >>> memory_of(Windowed(Scan("s", Schema.of(ts="time")), Range("1 minute")))
