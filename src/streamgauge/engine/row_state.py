@@ -70,7 +70,7 @@ def _pack_view(prefix: str, state: ViewState, arrays: Arrays) -> dict[str, Any]:
         "held": [[key, columns] for key, columns in zip(state.held, names, strict=True)],
         "born": [[*who, at] for who, at in state.born.items()],
         "pending": [list(who) for who in state.pending],
-        "whole": state.whole,
+        "whole": [[*who, instants] for who, instants in state.whole.items()],
     }
 
 
@@ -101,7 +101,7 @@ def _unpack_view(prefix: str, values: dict[str, Any], arrays: Arrays) -> ViewSta
             (number, version): _unpack_delta(f"{prefix}/pending/{serial}", arrays)
             for serial, (number, version) in enumerate(values["pending"])
         },
-        values["whole"],
+        {(number, version): instants for number, version, instants in values["whole"]},
         {
             key: _unpack_numbers(f"{prefix}/numbers/{serial}", item, arrays)
             for serial, (key, item) in enumerate(values["numbers"].items())

@@ -20,6 +20,7 @@ from streamgauge.kernel.columns import as_instants
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Segment
 from streamgauge.log.reader import read_segment
+from streamgauge.operators.codes import row_codes
 from streamgauge.streams.schema import TYPES
 from streamgauge.streams.stream import Stream
 
@@ -152,6 +153,22 @@ def merged(parts: Sequence[Store]) -> Store:
     fresh = np.ones(len(order), np.bool_)
     fresh[1:] = (place[:, 1:] != place[:, :-1]).any(axis=0)
     return whole.take(order[fresh])
+
+
+def netted(store: Store, upto: int) -> Store:
+    """Without the rows in effect at an instant that another one took away.
+
+    How often a row is there is the sum of what was added and taken: pairs that cancel say nothing.
+    """
+    past = store.eff <= upto
+    _, codes = np.unique(row_codes([store.rows])[0], return_inverse=True)
+    net = np.bincount(codes[past], store.sign[past], int(codes.max(initial=-1)) + 1)
+    candidates = np.flatnonzero(past & (store.sign == np.sign(net[codes])))
+    order = candidates[np.argsort(codes[candidates], kind="stable")]
+    firsts = np.searchsorted(codes[order], codes[order])
+    keep = ~past
+    keep[order[np.arange(len(order)) - firsts < np.abs(net[codes[order]])]] = True
+    return store.take(keep)
 
 
 def _in_order(store: Store) -> bool:

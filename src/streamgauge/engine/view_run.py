@@ -19,7 +19,7 @@ from streamgauge.engine.dataflow import (
 from streamgauge.engine.number_run import NumberRun, NumberState
 from streamgauge.engine.progress import UNSTARTED, StreamRun
 from streamgauge.engine.resample import followers, in_force
-from streamgauge.engine.store import Store, empty_store, merged, read_rows, widened
+from streamgauge.engine.store import Store, empty_store, merged, netted, read_rows, widened
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
@@ -53,8 +53,8 @@ class ViewState:
 
     `prev` is the instant up to which all is answered, `first` that of the first row; `born` the
     instant at which each view began; `pending` the changes of views that answer every so often,
-    since their last answer; `whole` the instant per stream after which no row is missing from the
-    store.
+    since their last answer; `whole` for each view the instant per stream after which it misses no
+    row.
     """
 
     prev: int = UNSTARTED
@@ -64,7 +64,7 @@ class ViewState:
     held: dict[str, Folded] = field(default_factory=dict)
     born: dict[Who, int] = field(default_factory=dict)
     pending: dict[Who, Delta] = field(default_factory=dict)
-    whole: dict[str, int] = field(default_factory=dict)
+    whole: dict[Who, dict[str, int]] = field(default_factory=dict)
     numbers: dict[str, NumberState] = field(default_factory=dict)
 
 
@@ -112,17 +112,18 @@ class ViewRun:
             columns = columns_of(self.views, name)
             store = state.stores.get(name) or empty_store(stream, columns)
             state.stores[name] = widened(store, stream, columns, self.home)
-            state.whole.setdefault(name, BEGINNING)
         self._seat_tables()
+        old = bool(state.born)
         for standing in fresh:
             state.born[standing.id, standing.version] = state.prev
+        state.whole = {who: state.whole.get(who, {}) for who in state.born}
         asked = {number_key(node) for node in self._asked()}
         state.numbers = {key: state.numbers.get(key) or NumberState() for key in sorted(asked)}
         for run in self._number_runs():
             run.seat(runs[run.node.stream], epoch)
         self._opened = fresh
         if fresh and state.prev != UNSTARTED:
-            self._fill(runs, epoch)
+            self._fill(runs, epoch, again=old)
         wanted = set(self._held_keys())
         state.held = {key: held for key, held in state.held.items() if key in wanted}
 
@@ -140,20 +141,30 @@ class ViewRun:
                 versions.append((first, path))
         state.tables = {name: state.tables[name] for name in sorted(names)}
 
-    def _fill(self, runs: dict[str, StreamRun], epoch: int) -> None:
+    def _fill(self, runs: dict[str, StreamRun], epoch: int, *, again: bool) -> None:
         """Give new views what the kept history holds."""
         for name, stream in self.streams.items():
-            columns = columns_of(self.views, name)
             first = (runs[name].state.first - 1) * stream.tick
             floor = max(first, self.state.prev - stream.keep)
-            parts = [self.state.stores[name]]
-            for place, segment in history(self.home, name, before=epoch, since=floor):
-                try:
-                    parts.append(read_rows(stream, segment, place, columns))
-                except SourceFailure:
-                    floor = max(floor, segment.high)
-            self.state.stores[name] = merged(parts)
-            self.state.whole[name] = BEGINNING if floor <= first else floor
+            if not (again and stream.changes):
+                # Rows that were taken away are gone from a store that others have filled.
+                floor = self._fill_store(stream, floor, epoch)
+            for standing in self._opened:
+                whole = self.state.whole[standing.id, standing.version]
+                since = floor if standing.view.history else self.state.prev
+                whole[name] = BEGINNING if since <= first else since
+
+    def _fill_store(self, stream: Stream, floor: int, epoch: int) -> int:
+        """Read kept rows into a store; return how far back they are whole."""
+        name = stream.name
+        parts = [self.state.stores[name]]
+        for place, segment in history(self.home, name, before=epoch, since=floor):
+            try:
+                parts.append(read_rows(stream, segment, place, columns_of(self.views, name)))
+            except SourceFailure:
+                floor = max(floor, segment.high)
+        self.state.stores[name] = merged(parts)
+        return floor
 
     def _asked(self) -> list[Numbers]:
         """Queries of numbers that views ask about, each once."""
@@ -257,7 +268,7 @@ class ViewRun:
             delta = delta.take(delta.count * sign > 0)
             delta = Delta(delta.rows, delta.at, abs(delta.count))
         missing = missing_at(step, view.plan, since, delta.at)
-        whole = whole_at(view.plan, self.state.whole, delta.at)
+        whole = whole_at(view.plan, self.state.whole[who], delta.at)
         met = (missing == 0) & whole
         for node in set(view.plan.walk()):
             if isinstance(node, Numbers):
@@ -319,6 +330,8 @@ class ViewRun:
                 _mark_grid(step, node, needed[scan_of(node).stream])
         for name, mask in needed.items():
             state.stores[name] = state.stores[name].take(mask)
+            if self.streams[name].changes is not None:
+                state.stores[name] = netted(state.stores[name], now)
         for name, versions in state.tables.items():
             held = [k for k, (at, _) in enumerate(versions) if at <= now]
             state.tables[name] = versions[held[-1] if held else 0 :]
@@ -387,7 +400,7 @@ def whole_at(plan: Node, whole: dict[str, int], at: Ints) -> npt.NDArray[np.bool
     """Whether the windows of a plan reach back no further than the kept rows, at some instants."""
     fine = np.ones(len(at), np.bool_)
     for node in windows_of(plan):
-        since, window = whole[scan_of(node).stream], node.window
+        since, window = whole.get(scan_of(node).stream, BEGINNING), node.window
         if since == BEGINNING:
             continue
         if window.kind == "landmark":
