@@ -10,6 +10,7 @@ import importlib.util
 import operator
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,14 +32,16 @@ from streamgauge.operators.predicate_index import PredicateIndex
 
 BATCH = 20_000
 # Bits of a batch stay in the cache.
-BITS_BATCH = 4_000
+BITS_BATCH = 2_000
 FACTORS = 2
 REPETITIONS = 2
+LEAST_SECONDS = 1.0
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 
-Found: TypeAlias = Iterator[tuple[Any, Any]]
+# What was found, and how it becomes numbers of rows and of queries.
+Found: TypeAlias = Iterator[tuple[Any, Callable[[], tuple[Any, Any]]]]
 Count: TypeAlias = Callable[[], float]
 Judge: TypeAlias = Callable[[], dict[str, float]]
 
@@ -77,8 +80,9 @@ def timed(work: Count, judge: Judge, rows: int, repetitions: int) -> Outcome:
     begun = time.perf_counter()
     work()
     first = time.perf_counter() - begun
-    best = Outcome(first_seconds=first)
-    for _ in range(repetitions):
+    best, since, done = Outcome(first_seconds=first), time.perf_counter(), 0
+    while done < repetitions or time.perf_counter() - since < LEAST_SECONDS:
+        done += 1
         spent, begun = cpu_seconds(), time.perf_counter()
         work()
         took, total = time.perf_counter() - begun, cpu_seconds()
@@ -94,9 +98,10 @@ def _ours(rows: Any, asked: list[Selection], what: str) -> tuple[Count, Judge]:
     index = PredicateIndex.of(conditions(asked), as_bits=what == "bits")
 
     def pairs() -> Found:
-        for start in range(0, rows.num_rows, BATCH):
-            numbers, queries = index.match(rows.slice(start, BATCH), {})
-            yield numbers + start, queries
+        """Queries by row."""
+        for first in range(0, rows.num_rows, BATCH):
+            start, queries = index.by_row(rows.slice(first, BATCH), {})
+            yield queries, partial(_rows_repeated, first, start, queries)
 
     def bits() -> Iterator[Any]:
         for start in range(0, rows.num_rows, BITS_BATCH):
@@ -120,9 +125,10 @@ def _numpy(rows: Any, asked: list[Selection], what: str) -> tuple[Count, Judge]:
             yield mask
 
     def pairs() -> Found:
+        """Rows by query."""
         for q, mask in enumerate(masks()):
             numbers = np.flatnonzero(mask)
-            yield numbers, np.full(len(numbers), q, np.int32)
+            yield numbers, partial(_query_repeated, q, numbers)
 
     def counted() -> dict[str, float]:
         return {"pairs": float(sum(np.count_nonzero(mask) for mask in masks()))}
@@ -136,16 +142,27 @@ def _made(parts: Iterator[Any]) -> int:
 
 
 def _both(pairs: Callable[[], Found]) -> tuple[Count, Judge]:
-    """Counting pairs as they come, and what is compared of them."""
+    """Counting pairs as they come, and what is compared of them.
+
+    Each makes pairs in the order it has them: ours queries by row, NumPy rows by query.
+    """
 
     def judge() -> dict[str, float]:
         total = facts(0.0, 0.0, 0.0, 0.0)
-        for numbers, queries in pairs():
-            part = judged(numbers, queries)
+        for _, both in pairs():
+            part = judged(*both())
             total = {name: total[name] + part[name] for name in total}
         return total
 
-    return lambda: float(sum(len(numbers) for numbers, _ in pairs())), judge
+    return lambda: float(sum(len(found) for found, _ in pairs())), judge
+
+
+def _rows_repeated(first: int, start: Any, queries: Any) -> tuple[Any, Any]:
+    return np.repeat(np.arange(first, first + len(start) - 1), np.diff(start)), queries
+
+
+def _query_repeated(query: int, numbers: Any) -> tuple[Any, Any]:
+    return numbers, np.full(len(numbers), query, np.int32)
 
 
 def _duckdb(rows: Any, asked: list[Selection], what: str) -> tuple[Count, Judge]:

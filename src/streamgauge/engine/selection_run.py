@@ -92,23 +92,22 @@ class SelectionRun:
         self.state.missed = int(missing[-1]) if len(missing) else self.state.missed
         missing, store = missing[store.used], store.take(store.used)
         functions = self.registry.functions
-        row, query = index.match(store.rows, functions)
+        start, query = index.by_row(store.rows, functions)
         blocks = []
         for items, ours in self._lists.items():
             if len(self._lists) == 1:
-                mine, of = row, query
+                begin, of = start, query
             else:
                 here = ours[query]
-                mine, of = row[here], query[here]
-            if len(mine):
-                blocks.append(self._block(items, store, missing, mine, of))
+                begin, of = np.append(0, np.cumsum(here))[start], query[here]
+            if len(of):
+                blocks.append(self._block(items, store, missing, begin, of))
         return blocks
 
     def _block(
-        self, items: Named, store: Store, missing: Ints, row: Ints, query: npt.NDArray[np.int32]
+        self, items: Named, store: Store, missing: Ints, start: Ints, query: npt.NDArray[np.int32]
     ) -> RowBlock:
-        counts = np.bincount(row, minlength=len(store.eff))
-        places = np.flatnonzero(counts)
+        places = np.flatnonzero(np.diff(start))
         seen = np.zeros(len(self._active), np.bool_)
         seen[query] = True
         asked = np.flatnonzero(seen)
@@ -124,5 +123,5 @@ class SelectionRun:
             missing[places] == 0,
             tuple((self._active[q].name, self._active[q].version) for q in asked.tolist()),
             to,
-            np.append(0, np.cumsum(counts[places])).astype(np.int32),
+            np.append(start[places], len(query)).astype(np.int32),
         )

@@ -39,7 +39,7 @@ from streamgauge.operators.predicate_lists import (
     bits_of,
     lists_of,
     matches,
-    repeated,
+    numbered,
     set_bits,
 )
 from streamgauge.streams.schema import Schema
@@ -149,20 +149,27 @@ class PredicateIndex:
 
         The order depends on the queries and the row alone.
         """
+        start, queries = self.by_row(rows, functions)
+        return numbered(start), queries
+
+    def by_row(self, rows: pa.Table, functions: Functions) -> tuple[Ints, Small]:
+        """The same without the numbers of rows: row i has `queries[start[i] : start[i + 1]]`."""
         codes = self._codes(rows)
-        counts = np.zeros(len(codes), np.int64)
+        start = np.zeros(len(codes) + 1, np.int64)
         queries = np.empty(_ROOM + self.size + 1, np.int32)
-        row = n = 0
+        row = 0
         while row < len(codes):
-            row, n = matches(codes, row, self.bits, self.lists, self.terms, queries, n, counts)
+            row = matches(codes, row, self.bits, self.lists, self.terms, queries, start)
             if row < len(codes):
+                n = start[row]
                 likely = int(1.05 * n * len(codes) / max(1, row)) + self.size + 1
                 larger = np.empty(max(likely, len(queries) + self.size), np.int32)
                 larger[:n] = queries[:n]
                 queries = larger
-        numbers = np.empty(n, np.int64)
-        repeated(counts, numbers)
-        return self._with_rest(rows, functions, numbers, queries[:n])
+        queries = queries[: start[-1]]
+        for condition, having in self.rest:
+            start, queries = self._kept(rows, functions, condition, having, start, queries)
+        return start, queries
 
     def bitmap(self, rows: pa.Table, functions: Functions) -> Words:
         """The same as bits: a row of words for each row, bit q % 64 of word q // 64 for query q."""
@@ -181,25 +188,22 @@ class PredicateIndex:
             codes[:, place] = cut.codes(rows[cut.column])
         return codes
 
-    def _with_rest(
-        self, rows: pa.Table, functions: Functions, numbers: Ints, queries: Small
-    ) -> tuple[Ints, Small]:
+    def _kept(
+        self, rows: pa.Table, functions: Functions, condition: Expr, having: Small,
+        start: Ints, queries: Small,
+    ) -> tuple[Ints, Small]:  # fmt: skip
         """Drop pairs for which a condition that is no factor is not true."""
-        for condition, having in self.rest:
-            among = np.zeros(self.size, np.bool_)
-            among[having] = True
-            asked = among[queries]
-            tried = np.unique(numbers[asked])
-            if not len(tried):
-                continue
-            holds = np.zeros(rows.num_rows, np.bool_)
-            answer = evaluate(condition, rows.take(pa.array(tried)), functions)
-            holds[tried] = pc.fill_null(answer.cast(pa.bool_()), False).to_numpy(
-                zero_copy_only=False
-            )
-            kept = ~asked | holds[numbers]
-            numbers, queries = numbers[kept], queries[kept]
-        return numbers, queries
+        among = np.zeros(self.size, np.bool_)
+        among[having] = True
+        asked, numbers = among[queries], numbered(start)
+        tried = np.unique(numbers[asked])
+        if not len(tried):
+            return start, queries
+        holds = np.zeros(rows.num_rows, np.bool_)
+        answer = evaluate(condition, rows.take(pa.array(tried)), functions)
+        holds[tried] = pc.fill_null(answer.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
+        kept = ~asked | holds[numbers]
+        return np.append(0, np.cumsum(kept))[start], queries[kept]
 
 
 @dataclass(slots=True)

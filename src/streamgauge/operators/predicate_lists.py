@@ -263,9 +263,10 @@ def _passes(query: int, codes: Codes, terms: Terms) -> bool:
 
 @compiled
 def _join(
-    words: Words, which: int, flip: Small, after: int, until: int, work: Words, out: Words
-) -> None:
-    """AND the bits of one code of a column into those of a row."""
+    words: Words, which: int, flip: Small, after: int, until: int,
+    work: Words, before: Words, out: Words,
+) -> None:  # fmt: skip
+    """The bits of a row before, and also those of one code of a column."""
     n, number, six = np.uint64(len(out)), np.uint64(which), np.uint64(6)
     for k in range(n):
         work[k] = words[number, k]
@@ -273,22 +274,24 @@ def _join(
         bit = np.uint64(flip[k])
         work[bit >> six] ^= np.uint64(1) << (bit & np.uint64(63))
     for k in range(n):
-        out[k] &= work[k]
+        out[k] = before[k] & work[k]
 
 
 @compiled
 def bit_matrix(codes: Codes, bits: Bits, out: Words) -> None:
     """Bits of each row."""
-    n = np.uint64(out.shape[1])
-    work, found = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    work, none = np.empty(out.shape[1], np.uint64), len(bits.column) == 0
     for row in range(len(codes)):
-        for k in range(n):
-            found[k] = bits.base[k]
+        before = bits.base
         for c in range(len(bits.column)):
             at = bits.first[c] + codes[row, bits.column[c]]
-            _join(bits.words, bits.word[at], bits.flip, bits.after[at], bits.until[at], work, found)
-        for k in range(n):
-            out[row, k] = found[k]
+            _join(
+                bits.words, bits.word[at], bits.flip, bits.after[at], bits.until[at],
+                work, before, out[row],
+            )  # fmt: skip
+            before = out[row]
+        if none:
+            out[row] = bits.base
 
 
 @compiled
@@ -348,20 +351,19 @@ def matches(
     lists: Lists,
     terms: Terms,
     out: Small,
-    filled: int,
-    counts: Ints,
-) -> tuple[int, int]:
+    start: Ints,
+) -> int:
     """Queries that match the rows from `row` on, written to `out` until it is full.
 
-    Returns the next row and how far `out` is filled. Places are numbers without a sign: for others
-    it is asked at each whether they count from the end, which takes longer than all the rest.
+    Those of row i go from start[i] to start[i + 1]. Returns the next row. Places are numbers
+    without a sign: for others it is asked at each whether they count from the end, which takes
+    longer than all the rest.
     """
     n_words, most = len(bits.base), np.uint64(len(terms.start) - 1)
     work, found = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64)
     busy = np.empty(n_words + 1, np.uint64)
-    at = np.uint64(filled)
+    at = np.uint64(start[row])
     while row < len(codes) and at + most < np.uint64(len(out)):
-        begun = at
         for k in range(len(lists.column)):
             block, code, left = lists.first[k], codes[row, lists.other[k]], lists.left[k]
             if lists.column[k] >= 0:
@@ -378,19 +380,19 @@ def matches(
                 codes[row], lists.query, lists.second, lists.low, lists.high, first, end, out, at
             )
             at = _kept(codes[row], terms, out, at, until) if left == MORE else until
-        for k in range(np.uint64(n_words)):
-            found[k] = bits.base[k]
+        before = bits.base
         for c in range(len(bits.column)):
             cell = bits.first[c] + codes[row, bits.column[c]]
             _join(
                 bits.words, bits.word[cell], bits.flip, bits.after[cell], bits.until[cell],
-                work, found,
+                work, before, found,
             )  # fmt: skip
+            before = found
         if n_words:
-            at = _write(found, busy, bits.name, out, at)
-        counts[row] = at - begun
+            at = _write(before, busy, bits.name, out, at)
         row += 1
-    return row, int(at)
+        start[row] = at
+    return row
 
 
 @compiled
@@ -416,13 +418,13 @@ def _write(found: Words, busy: Words, name: Small, out: Small, at: Any) -> Any:
 
 
 @compiled
-def repeated(counts: Ints, out: Ints) -> None:
-    """Each number as often as its count says."""
-    at = 0
-    for number in range(len(counts)):
-        for k in range(at, at + counts[number]):
-            out[k] = number
-        at += counts[number]
+def numbered(start: Ints) -> Ints:
+    """The number of each row as often as it has queries."""
+    out = np.empty(start[-1], np.int64)
+    for row in range(len(start) - 1):
+        for k in range(np.uint64(start[row]), np.uint64(start[row + 1])):
+            out[k] = row
+    return out
 
 
 @compiled
