@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LOCK := requirements-dev.lock
-QUICK := not synopses and not guarantees and not spark and not chaos and not cluster and not nightly
+QUICK := not slow and not synopses and not guarantees and not spark and not chaos and not cluster and not nightly
 
 # Recursive on purpose: the search runs only when an environment must be made.
 PYTHON = $(shell tools/find_python.sh)
@@ -39,7 +39,7 @@ demo: java install ## show live answers of a synthetic plant in the terminal
 	@$(BIN)/streamgauge demo
 
 # JAVA_HOME points nowhere so that a quick test that needs Java fails here, not on another machine.
-quick: install ## run the tests that need no Java, under a minute
+quick: install ## run the tests of a minute or so, which need no Java
 	@JAVA_HOME=$(CURDIR)/no-java $(BIN)/python -m pytest -m "$(QUICK)"
 
 spark: java install ## run the tests that need Spark

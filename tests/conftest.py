@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-MARKS = ("synopses", "guarantees", "spark", "cluster", "chaos", "nightly")
+# Folders whose tests run engines, commands or compiled synopses: right, and seconds each.
+SLOW = ("bench", "cli", "docs", "engine", "execute")
+MARKS = ("slow", "synopses", "guarantees", "spark", "cluster", "chaos", "nightly")
 TESTS = Path(__file__).parent
 
 # A deadline or a speed check would fail on a busy machine, not on a mistake. Making a failing
@@ -41,6 +43,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             folders = item.path.relative_to(TESTS).parts[:-1]
             for mark in set(MARKS).intersection(folders):
                 item.add_marker(mark)
+            if set(SLOW).intersection(folders):
+                item.add_marker("slow")
+        elif "synopses" in item.path.parts:
+            item.add_marker("slow")
     items.sort(key=_cost)
 
 

@@ -593,7 +593,15 @@ def test_tdigest_refuses_infinities_and_keeps_its_state() -> None:
     assert digest.query(Max()).value == 2.0
 
 
-@pytest.mark.parametrize("synopsis", [Kll(50), LogHistogram(), QDigest(12, 0.02), Req(12)])
+def test_equi_depth_edges_of_a_sketch_that_flips_coins_hold_at_their_rate() -> None:
+    """False alarms: one run in a million. The sketches are independent, one edge of each counts."""
+    column = np.random.default_rng(8).permutation(4000).astype(np.float64)
+    edges = [equi_depth(fed(Req(12), column), 8).edges[4] for _ in range(60)]
+    missed = sum(not edge.holds(1999.0) for edge in edges)
+    assert missed <= cutoff(len(edges), 1.0 - edges[0].confidence)
+
+
+@pytest.mark.parametrize("synopsis", [Kll(50), LogHistogram(), QDigest(12, 0.02)])
 def test_equi_depth_edges_hold(synopsis: Any) -> None:
     column = np.random.default_rng(8).permutation(4000).astype(np.float64)
     histogram = equi_depth(fed(synopsis.empty(), column), 8)
