@@ -39,7 +39,7 @@ demo: java install ## show live answers of a synthetic plant in the terminal
 	@$(BIN)/streamgauge demo
 
 # JAVA_HOME points nowhere so that a quick test that needs Java fails here, not on another machine.
-quick: install ## run the tests of a minute or so, which need no Java
+quick: install ## run the tests of two minutes or so, which need no Java
 	@JAVA_HOME=$(CURDIR)/no-java $(BIN)/python -m pytest -m "$(QUICK)"
 
 spark: java install ## run the tests that need Spark
