@@ -13,15 +13,13 @@ import numpy.typing as npt
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import UNSTARTED, StreamRun
-from streamgauge.engine.store import Store, empty_store, merged, read_rows
+from streamgauge.engine.store import Store, empty_store, with_history, with_page
 from streamgauge.engine.summary_piece import awake_beats
 from streamgauge.engine.view_run import frontier
-from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.keys import items, keys
 from streamgauge.kernel.time import HOUR
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
-from streamgauge.log.reader import history
 from streamgauge.operators.emission import CADENCES, MEMORY, Floats, Span, empty_answers, give_bars
 from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.functions import Functions
@@ -151,13 +149,9 @@ class AcrossRun:
             if run.closed == UNSTARTED:
                 continue
             floor = run.closed * stream.tick - stream.keep
-            found = [known.waiting]
-            for place, segment in history(self.home, stream.name, before=epoch, since=floor):
-                try:
-                    found.append(read_rows(stream, segment, place, part.columns))
-                except SourceFailure:
-                    floor = max(floor, segment.high)
-            known.waiting = merged(found)
+            known.waiting, floor = with_history(
+                known.waiting, stream, self.home, before=epoch, since=floor
+            )
             first = (run.first - 1) * stream.tick
             known.whole = BEGINNING if floor <= first else floor
         if self.state.prev != UNSTARTED:
@@ -177,12 +171,7 @@ class AcrossRun:
         state = self.state
         for part, known in zip(self.parts, state.parts, strict=True):
             stream = self.registry.stream(part.stream)
-            found = [known.waiting]
-            for serial, segment in enumerate(page.segments):
-                if segment.stream == part.stream:
-                    place = (page.number, serial)
-                    found.append(read_rows(stream, segment, place, part.columns))
-            known.waiting = merged(found) if len(found) > 1 else known.waiting
+            known.waiting = with_page(known.waiting, stream, page)
         now = frontier(runs, self.streams)
         out, n_out = empty_answers(), 0
         if now == UNSTARTED or now <= state.prev:

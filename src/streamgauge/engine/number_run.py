@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamgauge.contracts.contract import Contract
+from streamgauge.contracts.contract import TOLERANCES
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.log.home import Home
@@ -24,6 +24,7 @@ from streamgauge.operators.delta import Delta, consolidated, joined
 from streamgauge.plan.nodes import Numbers
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import share
+from streamgauge.results.blocks import bars_kept
 
 Cells = tuple[float, float, float]
 Floats = npt.NDArray[np.float64]
@@ -72,7 +73,6 @@ class NumberRun:
         alone = Registry(
             streams=registry.streams, windows=registry.windows, functions=registry.functions
         )
-        alone.functions = self.registry.functions
         born = self.state.seated
         standing = Standing(0, self.node.asked, epoch=born, born=born, model=self.node.model)
         alone.queries = {standing.name: standing}
@@ -121,8 +121,9 @@ class NumberRun:
         """Each answer takes the place of the one before it in its group."""
         matrix = given.matrix[given.matrix[:, emission.REVISION] == 0.0]
         matrix = matrix[np.argsort(matrix[:, emission.TICK], kind="stable")]
+        kept = self._kept(matrix)
         groups, cells, at, count = [], [], [], []
-        for line in matrix:
+        for line, met in zip(matrix, kept.tolist(), strict=True):
             group = given.groups[int(line[emission.GROUP])]
             instant = int(line[emission.TICK]) * tick
             fresh = (line[emission.VALUE], line[emission.LOW], line[emission.HIGH])
@@ -134,30 +135,28 @@ class NumberRun:
                     at.append(instant)
                     count.append(change)
             self.state.newest[group] = fresh
-            self._note(group, instant, line)
+            self._note(group, instant, met=met)
         rows = as_rows(self.node, groups, cells)
         return Delta(rows, np.array(at, np.int64), np.array(count, np.int64))
 
-    def _note(self, group: str, instant: int, line: Floats) -> None:
+    def _kept(self, matrix: Floats) -> npt.NDArray[np.bool_]:
+        """Which answers keep the contract of the query."""
+        contract = self.node.asked.contract
+        value, low, high, spent = (
+            matrix[:, column]
+            for column in (emission.VALUE, emission.LOW, emission.HIGH, emission.SPENT)
+        )
+        covered = (matrix[:, emission.COVERAGE] == 1.0) & (matrix[:, emission.SILENT] == 0.0)
+        tolerance = TOLERANCES.index(contract.tolerance)
+        return bars_kept(tolerance, contract.within, (value, low, high), spent, covered)
+
+    def _note(self, group: str, instant: int, *, met: bool) -> None:
         """Note when the newest answer of a group begins or ends to miss the contract."""
         unmet = self.state.unmet
-        met = _met(self.node.asked.contract, line)
         if met == (group not in unmet):
             return
         self.state.breaks.append((instant, -1 if met else 1))
         unmet.symmetric_difference_update({group})
-
-
-def _met(contract: Contract, line: Floats) -> bool:
-    """Whether an answer keeps the contract of its query."""
-    value, low, high = line[emission.VALUE], line[emission.LOW], line[emission.HIGH]
-    if np.isnan(value) or line[emission.COVERAGE] < 1.0 or line[emission.SILENT] > 0:
-        return False
-    # A part in a billion is the rounding of a bar that fits exactly.
-    if contract.tolerance == "rank":
-        return bool(high - low <= line[emission.SPENT] * (1.0 + 1e-9))
-    owed = contract.within * (abs(value) if contract.tolerance == "relative" else 1.0)
-    return bool(max(high - value, value - low) <= owed * (1.0 + 1e-9))
 
 
 def as_rows(node: Numbers, groups: list[str], cells: list[Cells]) -> pa.Table:

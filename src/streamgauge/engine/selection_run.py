@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.engine.progress import UNSTARTED, StreamRun
-from streamgauge.engine.store import Store, empty_store, merged, read_rows, widened
+from streamgauge.engine.store import Store, empty_store, widened, with_page
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.operators.evaluate import evaluate
@@ -73,12 +73,7 @@ class SelectionRun:
         state = self.state
         assert state is not None, "advance before seat"
         assert self._index is not None, "advance before seat"
-        parts = [state.waiting]
-        for serial, segment in enumerate(page.segments):
-            if segment.stream == self.stream.name:
-                columns = state.waiting.rows.column_names
-                parts.append(read_rows(self.stream, segment, (page.number, serial), columns))
-        store = merged(parts) if len(parts) > 1 else state.waiting
+        store = with_page(state.waiting, self.stream, page)
         if run.state.closed == UNSTARTED:
             state.waiting = store
             return []

@@ -17,9 +17,10 @@ import pyarrow.types as pt
 
 from streamgauge.engine.rows import lateness, ticks_of
 from streamgauge.kernel.columns import as_instants
+from streamgauge.kernel.errors import SourceFailure
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal, Segment
-from streamgauge.log.reader import read_segment
+from streamgauge.log.journal import Journal, Page, Segment
+from streamgauge.log.reader import history, read_segment
 from streamgauge.operators.codes import row_codes
 from streamgauge.streams.schema import TYPES
 from streamgauge.streams.stream import Stream
@@ -153,6 +154,31 @@ def merged(parts: Sequence[Store]) -> Store:
     fresh = np.ones(len(order), np.bool_)
     fresh[1:] = (place[:, 1:] != place[:, :-1]).any(axis=0)
     return whole.take(order[fresh])
+
+
+def with_page(store: Store, stream: Stream, page: Page) -> Store:
+    """The store with the rows that a page brings of its stream."""
+    columns = store.rows.column_names
+    parts = [store]
+    parts += [
+        read_rows(stream, segment, (page.number, serial), columns)
+        for serial, segment in enumerate(page.segments)
+        if segment.stream == stream.name
+    ]
+    return merged(parts) if len(parts) > 1 else store
+
+
+def with_history(
+    store: Store, stream: Stream, home: Home, *, before: int, since: int
+) -> tuple[Store, int]:
+    """The store with kept rows of earlier pages, and the instant from which it misses none."""
+    parts = [store]
+    for place, segment in history(home, stream.name, before=before, since=since):
+        try:
+            parts.append(read_rows(stream, segment, place, store.rows.column_names))
+        except SourceFailure:
+            since = max(since, segment.high)
+    return merged(parts), since
 
 
 def netted(store: Store, upto: int) -> Store:

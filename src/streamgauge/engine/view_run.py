@@ -19,11 +19,16 @@ from streamgauge.engine.dataflow import (
 from streamgauge.engine.number_run import NumberRun, NumberState
 from streamgauge.engine.progress import UNSTARTED, StreamRun
 from streamgauge.engine.resample import followers, in_force
-from streamgauge.engine.store import Store, empty_store, merged, netted, read_rows, widened
-from streamgauge.kernel.errors import SourceFailure
+from streamgauge.engine.store import (
+    Store,
+    empty_store,
+    netted,
+    widened,
+    with_history,
+    with_page,
+)
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
-from streamgauge.log.reader import history
 from streamgauge.operators.delta import Delta, consolidated, joined
 from streamgauge.operators.order_rows import places
 from streamgauge.plan.keeping import changing_in, holds, retained, scan_of
@@ -87,12 +92,14 @@ class ViewRun:
     views: list[Standing]
     state: ViewState
     _opened: list[Standing] = field(default_factory=list)
+    streams: dict[str, Stream] = field(init=False)
+    _asked: list[Numbers] = field(init=False)
 
-    @property
-    def streams(self) -> dict[str, Stream]:
-        """Declarations of the streams the views read."""
+    def __post_init__(self) -> None:
         names = {name for standing in self.views for name in standing.view.streams}
-        return {name: self.registry.stream(name) for name in sorted(names)}
+        self.streams = {name: self.registry.stream(name) for name in sorted(names)}
+        nodes = (node for standing in self.views for node in standing.view.plan.walk())
+        self._asked = list(dict.fromkeys(node for node in nodes if isinstance(node, Numbers)))
 
     def seat(self, runs: dict[str, StreamRun], epoch: int) -> None:
         """Let the changes of an epoch take effect: views that came and went, tables read again."""
@@ -117,7 +124,7 @@ class ViewRun:
         for standing in fresh:
             state.born[standing.id, standing.version] = state.prev
         state.whole = {who: state.whole.get(who, {}) for who in state.born}
-        asked = {number_key(node) for node in self._asked()}
+        asked = {number_key(node) for node in self._asked}
         state.numbers = {key: state.numbers.get(key) or NumberState() for key in sorted(asked)}
         for run in self._number_runs():
             run.seat(runs[run.node.stream], epoch)
@@ -148,31 +155,17 @@ class ViewRun:
             floor = max(first, self.state.prev - stream.keep)
             if not (again and stream.changes):
                 # Rows that were taken away are gone from a store that others have filled.
-                floor = self._fill_store(stream, floor, epoch)
+                store = self.state.stores[name]
+                self.state.stores[name], floor = with_history(
+                    store, stream, self.home, before=epoch, since=floor
+                )
             for standing in self._opened:
                 whole = self.state.whole[standing.id, standing.version]
                 since = floor if standing.view.history else self.state.prev
                 whole[name] = BEGINNING if since <= first else since
 
-    def _fill_store(self, stream: Stream, floor: int, epoch: int) -> int:
-        """Read kept rows into a store; return how far back they are whole."""
-        name = stream.name
-        parts = [self.state.stores[name]]
-        for place, segment in history(self.home, name, before=epoch, since=floor):
-            try:
-                parts.append(read_rows(stream, segment, place, columns_of(self.views, name)))
-            except SourceFailure:
-                floor = max(floor, segment.high)
-        self.state.stores[name] = merged(parts)
-        return floor
-
-    def _asked(self) -> list[Numbers]:
-        """Queries of numbers that views ask about, each once."""
-        nodes = (node for standing in self.views for node in standing.view.plan.walk())
-        return list(dict.fromkeys(node for node in nodes if isinstance(node, Numbers)))
-
     def _number_runs(self) -> list[NumberRun]:
-        return [self._number_run(node) for node in self._asked()]
+        return [self._number_run(node) for node in self._asked]
 
     def _number_run(self, node: Numbers) -> NumberRun:
         return NumberRun(self.home, self.registry, node, self.state.numbers[number_key(node)])
@@ -197,14 +190,7 @@ class ViewRun:
         """Take a page's rows; give what came and went up to the instant closed in all streams."""
         state, streams = self.state, self.streams
         for name, stream in streams.items():
-            parts = [state.stores[name]]
-            for serial, segment in enumerate(page.segments):
-                if segment.stream == name:
-                    place = (page.number, serial)
-                    columns = state.stores[name].rows.column_names
-                    parts.append(read_rows(stream, segment, place, columns))
-            if len(parts) > 1:
-                state.stores[name] = merged(parts)
+            state.stores[name] = with_page(state.stores[name], stream, page)
         for run in self._number_runs():
             run.advance(page)
         now = max(state.prev, frontier(runs, streams))

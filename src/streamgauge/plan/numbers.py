@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from streamgauge.contracts.contract import Contract
@@ -11,11 +10,11 @@ from streamgauge.operators.expression import Expr, conjuncts
 from streamgauge.plan.budget import shares
 from streamgauge.plan.conditions import Derived, predicate_of
 from streamgauge.plan.correlated import correlated_of
-from streamgauge.plan.nodes import Filter, Grouped, Node, Project, Scan, Windowed
+from streamgauge.plan.nodes import Grouped, Node, Project, Scan
 from streamgauge.plan.query import Query, on_change
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.restream import OF_TIME
-from streamgauge.plan.substitute import through, through_named
+from streamgauge.plan.rewrites.one_stream import one_window
 from streamgauge.plan.terms import Owed
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import Window
@@ -75,36 +74,12 @@ def shape_of(node: Node) -> Shape | None:
     keys = {name for name, _ in node.by}
     if any(e.op != "column" or e.value not in {*kept, *keys} for _, e in items):
         return None
-    below = _below(node.input)
+    below = one_window(node.input)
     if below is None:
         return None
-    scan, window, where, inside = below
-    by = tuple(expr for _, expr in through_named(node.by, inside))
-    outputs = tuple((name, through(kept[e.value], inside)) for name, e in items if e.value in kept)
-    return Shape(scan, window, where, by, outputs) if outputs else None
-
-
-def _below(node: Node) -> tuple[Scan, Window, tuple[Expr, ...], Mapping[str, Expr]] | None:
-    """Stream, window, conditions and computed columns of a selection, in terms of the stream."""
-    if isinstance(node, Windowed):
-        where: tuple[Expr, ...] = ()
-        inside: Node = node.input
-        while isinstance(inside, Filter):
-            where, inside = (*conjuncts(inside.where), *where), inside.input
-        # Filters below a window of rows choose which rows are counted; a query's filter does not.
-        if not isinstance(inside, Scan) or (where and node.window.kind not in OF_TIME):
-            return None
-        return inside, node.window, where, {}
-    if not isinstance(node, (Filter, Project)):
-        return None
-    found = _below(node.input)
-    if found is None:
-        return None
-    scan, window, where, columns = found
-    if isinstance(node, Filter):
-        more = tuple(through(part, columns) for part in conjuncts(node.where))
-        return scan, window, (*where, *more), columns
-    return scan, window, where, dict(through_named(node.items, columns))
+    by = tuple(below.read(expr) for _, expr in node.by)
+    outputs = tuple((name, below.read(kept[e.value])) for name, e in items if e.value in kept)
+    return Shape(below.scan, below.window, below.where, by, outputs) if outputs else None
 
 
 def queries_of(name: str, node: Node, owed: Owed, registry: Registry) -> list[Query] | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -185,14 +186,29 @@ def _charges(
 
 def _met(block: Block) -> npt.NDArray[np.bool_]:
     """Whether each answer keeps the contract of its query."""
-    tolerance = block.contracts.tolerance[block.query]
-    within = block.contracts.within[block.query]
-    reach = np.maximum(block.high - block.value, block.value - block.low)
-    owed = np.where(tolerance == TOLERANCES.index("relative"), within * np.abs(block.value), within)
-    by_rank = tolerance == TOLERANCES.index("rank")
+    return bars_kept(
+        block.contracts.tolerance[block.query],
+        block.contracts.within[block.query],
+        (block.value, block.low, block.high),
+        block.spent,
+        (block.coverage == 1.0) & (block.silent == 0),
+    )
+
+
+def bars_kept(
+    tolerance: npt.NDArray[Any] | int,
+    within: Floats | float,
+    bars: tuple[Floats, Floats, Floats],
+    spent: Floats,
+    covered: npt.NDArray[np.bool_],
+) -> npt.NDArray[np.bool_]:
+    """Whether bars (value, low, high) are there, cover all, and are no wider than is owed."""
+    value, low, high = bars
+    reach = np.maximum(high - value, value - low)
+    owed = np.where(tolerance == TOLERANCES.index("relative"), within * np.abs(value), within)
     # A part in a billion is the rounding of a bar that fits exactly.
     room = 1.0 + 1e-9
-    kept = np.where(by_rank, block.high - block.low <= block.spent * room, reach <= owed * room)
-    there = ~np.isnan(block.value) & (block.coverage == 1.0) & (block.silent == 0)
-    met: npt.NDArray[np.bool_] = kept & there
+    by_rank = tolerance == TOLERANCES.index("rank")
+    kept = np.where(by_rank, high - low <= spent * room, reach <= owed * room)
+    met: npt.NDArray[np.bool_] = kept & ~np.isnan(value) & covered
     return met

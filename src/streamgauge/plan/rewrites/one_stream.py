@@ -10,10 +10,9 @@ from streamgauge.operators.evaluate import type_of
 from streamgauge.operators.expression import Expr, conjunction, conjuncts
 from streamgauge.plan.nodes import Filter, Node, Project, Scan, Windowed
 from streamgauge.plan.part import Part
+from streamgauge.plan.restream import OF_TIME
 from streamgauge.plan.substitute import through, through_named
 from streamgauge.windows.window import Window
-
-OF_TIME = ("now", "range", "landmark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +43,24 @@ class OneStream:
 
 def one_stream(node: Node) -> OneStream | None:
     """What a node says of one window of time of one stream; None when it is anything else."""
+    found = one_window(node)
+    return found if found is not None and found.window.kind in OF_TIME else None
+
+
+def one_window(node: Node) -> OneStream | None:
+    """What a node says of one window of one stream; None when it is anything else."""
     if isinstance(node, Windowed):
         where: tuple[Expr, ...] = ()
-        below = node.input
+        below: Node = node.input
         while isinstance(below, Filter):
             where, below = (*conjuncts(below.where), *where), below.input
-        timed = isinstance(below, Scan) and node.window.kind in OF_TIME
-        return OneStream(below, node.window, where) if timed else None  # type: ignore[arg-type]
+        # Filters below a window of rows choose which rows are counted; a query's filter does not.
+        if not isinstance(below, Scan) or (where and node.window.kind not in OF_TIME):
+            return None
+        return OneStream(below, node.window, where)
     if not isinstance(node, (Filter, Project)):
         return None
-    found = one_stream(node.input)
+    found = one_window(node.input)
     if found is None:
         return None
     if isinstance(node, Filter):
