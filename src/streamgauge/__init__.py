@@ -44,6 +44,8 @@ from streamgauge.operators.aggregate import (
     var,
 )
 from streamgauge.operators.predicate import col
+from streamgauge.plan.members import Members
+from streamgauge.plan.over import Over
 from streamgauge.plan.query import Query, every, on_change, on_close
 from streamgauge.reading import Progress
 from streamgauge.sources.declare import dataframe, files, plant, rate
@@ -59,7 +61,9 @@ __all__ = [
     "Gauge",
     "Landmark",
     "Late",
+    "Members",
     "Now",
+    "Over",
     "Partition",
     "Progress",
     "Query",

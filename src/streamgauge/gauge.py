@@ -175,6 +175,7 @@ class Gauge(Reader):
         keep: DurationLike = "1 hour",
         future: DurationLike | None = "1 day",
         changes: str | None = None,
+        capacity: int | None = None,
     ) -> None:
         """Declare a stream; declaring the same again changes nothing."""
         if time is None:
@@ -195,6 +196,7 @@ class Gauge(Reader):
             keep=duration(keep),
             future=None if future is None else duration(future),
             changes=changes,
+            capacity=capacity,
         )
         if source.frame is not None:
             self._frames[name] = source.frame

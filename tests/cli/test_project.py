@@ -62,6 +62,7 @@ def test_all_that_a_stream_can_say(tmp_path: Path) -> None:
         late = { allow = "2 s" }
         keep = "2 hours"
         future = "any"
+        capacity = 1000
         """,
     )
     (stream,) = project.streams
@@ -70,7 +71,8 @@ def test_all_that_a_stream_can_say(tmp_path: Path) -> None:
     assert (stream.late, stream.tick) == (sg.Late.allow("2 s"), "500 ms")
     gauge = sg.connect(tmp_path / "home", engine="local")
     bring(project, gauge, expected_registry(gauge.home), prune=False)
-    assert expected_registry(gauge.home).streams["ticks"].tick == 500_000
+    declared = expected_registry(gauge.home).streams["ticks"]
+    assert (declared.tick, declared.capacity) == (500_000, 1000)
 
 
 @pytest.mark.parametrize(

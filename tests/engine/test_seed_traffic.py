@@ -317,7 +317,7 @@ def test_hosts(tmp_path: Path, shards: int) -> None:
         CREATE QUERY q2 AS SELECT AVG(bytes_in) FROM {newest} GUARANTEED WITHIN 500;
         CREATE QUERY q3 AS SELECT MAX(syn_packets) FROM {newest} ON CHANGE OF 2.5;
         CREATE QUERY q4 FOR EACH host IN ('alpha', 'beta', 'gamma') AS
-        SELECT AVG(dns_lookups) FROM {newest} WITHIN 5 FRESH 1 SECOND;
+        SELECT AVG(dns_lookups) FROM {newest} GUARANTEED WITHIN 5 FRESH 1 SECOND;
         CREATE QUERY q5 AS
         SELECT AVG(external_bytes WEIGHT importance) FROM hosts [RANGE 1 MINUTE]
         EVERY 10 SECONDS WITHIN 5 PERCENT;

@@ -73,7 +73,20 @@ def test_what_belongs_elsewhere_is_refused_with_what_can_be_had(clauses: str) ->
 def test_a_guarantee_and_throughout_are_bars_that_cannot_fail() -> None:
     for text in ("GUARANTEED WITHIN 1", "WITHIN 1 CONFIDENCE 95% THROUGHOUT"):
         ask = ask_of(f"SELECT AVG(price) FROM trades [NOW] {text}")
-        assert owed(ask.terms).contract == Contract.absolute(1.0, confidence=1.0)
+        held = owed(ask.terms).contract_or(Contract())
+        assert held == Contract.absolute(1.0, confidence=1.0)
+
+
+def test_throughout_keeps_its_confidence_where_fidelity_is_judged_over_time() -> None:
+    def contract(text: str) -> Contract:
+        return owed(ask_of(f"SELECT AVG(price) FROM trades [NOW] {text}").terms).over_time(
+            Contract()
+        )
+
+    said = Contract.absolute(1.0, confidence=0.9, throughout=True)
+    assert contract("WITHIN 1 CONFIDENCE 90% THROUGHOUT") == said
+    assert contract("WITHIN 1 THROUGHOUT").confidence == 0.95
+    assert contract("GUARANTEED WITHIN 1 THROUGHOUT") == Contract.absolute(1.0)
 
 
 def test_a_budget_of_memory_bounds_a_summary() -> None:

@@ -29,6 +29,7 @@ KEYS = ("gauge", "spark", "streams", "windows", "queries", "include")
 GAUGE_KEYS = ("home", "engine", "master", "max_rows", "shards")
 STREAM_KEYS = (
     "source", "time", "key", "schema", "tick", "expected_gap", "late", "keep", "future",
+    "capacity",
 )  # fmt: skip
 SOURCE_KEYS = {
     "files": ("kind", "path", "format", "time_unit", "header", "delimiter"),
@@ -51,6 +52,7 @@ class DeclaredStream:
     late: Late
     keep: DurationLike
     future: DurationLike | None
+    capacity: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ def _stream_of(name: str, data: Any, root: Path) -> DeclaredStream:
         late=_late_of(table),
         keep=table.duration_or("keep", "1 hour"),
         future=None if future == "any" else future,
+        capacity=table.positive("capacity"),
     )
 
 
@@ -288,6 +291,7 @@ def _stream(declared: DeclaredStream, known: Stream | None) -> Stream:
         late=declared.late,
         keep=duration(declared.keep),
         future=None if declared.future is None else duration(declared.future),
+        capacity=declared.capacity,
     )
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from streamgauge.kernel.time import Instant, instant_text
+from streamgauge.kernel.time import SECOND, Instant, instant_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,9 @@ class Answer:
         Who widened the bar.
     contract_met
         Whether the contract holds for this answer.
+    slope
+        Change per second that a reader may extend the value and its bar by; 0 unless a trend was
+        asked for.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Answer:
     basis: str = "exact"
     charges: tuple[Charge, ...] = ()
     contract_met: bool = True
+    slope: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """The one JSON shape of an answer; unbounded ends are null."""
@@ -95,7 +99,18 @@ class Answer:
             "basis": self.basis,
             "charges": [charge.as_dict() for charge in self.charges],
             "contract_met": self.contract_met,
+            "slope": self.slope,
         }
+
+    def at(self, instant: Instant) -> float | None:
+        """The value at a later instant, by its slope.
+
+        >>> Answer("heat", 20.0, 19.0, 21.0, as_of=0, slope=0.5).at(4_000_000)
+        22.0
+        """
+        if self.value is None:
+            return None
+        return self.value + self.slope * (instant - self.as_of) / SECOND
 
     def __str__(self) -> str:
         name = self.query + (f"[{', '.join(map(str, self.group))}]" if self.group else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.kernel.errors import ContractUnsatisfiable
@@ -28,6 +28,8 @@ class Contract:
         Probability that the bar holds the truth; 1.0 is a bound that cannot fail.
     freshness
         Oldest admissible `as_of`, or None.
+    throughout
+        Whether the bar must hold for the whole time between two answers, not at each instant.
 
     Examples
     --------
@@ -35,12 +37,15 @@ class Contract:
     exact
     >>> print(Contract.absolute(0.5, confidence=0.95))
     within 0.5 at 95%
+    >>> print(Contract.absolute(0.5, confidence=0.95, throughout=True))
+    within 0.5 at 95% throughout
     """
 
     tolerance: str = "exact"
     within: float = 0.0
     confidence: float = 1.0
     freshness: Duration | None = None
+    throughout: bool = False
 
     def __post_init__(self) -> None:
         if self.tolerance not in TOLERANCES:
@@ -62,14 +67,20 @@ class Contract:
         return cls(freshness=freshness)
 
     @classmethod
-    def absolute(cls, within: float, *, confidence: float = 1.0) -> Contract:
+    def absolute(
+        cls, within: float, *, confidence: float = 1.0, throughout: bool = False
+    ) -> Contract:
         """Owe a bar of half-width `within`; 0 is exact."""
-        return cls("absolute" if within else "exact", within, confidence)
+        kind = "absolute" if within else "exact"
+        return cls(kind, within, confidence, throughout=throughout)
 
     @classmethod
-    def relative(cls, within: float, *, confidence: float = 1.0) -> Contract:
+    def relative(
+        cls, within: float, *, confidence: float = 1.0, throughout: bool = False
+    ) -> Contract:
         """Owe a bar of half-width `within` times the value."""
-        return cls("relative" if within else "exact", within, confidence)
+        kind = "relative" if within else "exact"
+        return cls(kind, within, confidence, throughout=throughout)
 
     @classmethod
     def rank(cls, within: float, *, confidence: float = 1.0) -> Contract:
@@ -79,8 +90,12 @@ class Contract:
     def split(self, parts: int) -> tuple[Contract, ...]:
         """Share the width and the chance of failure evenly among `parts` pieces of work."""
         share = 1.0 - (1.0 - self.confidence) / parts
-        piece = Contract(self.tolerance, self.within / parts, share, self.freshness)
+        piece = replace(self, within=self.within / parts, confidence=share)
         return (piece,) * parts
+
+    def at_once(self) -> Contract:
+        """The contract as each answer owes it by itself: throughout means that none may fail."""
+        return replace(self, confidence=1.0, throughout=False) if self.throughout else self
 
     def met_by(self, answer: Answer) -> bool:
         """Whether an answer keeps this contract, judged by its bar, confidence and coverage."""
@@ -96,18 +111,21 @@ class Contract:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
-        return {
+        plain = {
             "tolerance": self.tolerance,
             "within": self.within,
             "confidence": self.confidence,
             "freshness": self.freshness,
         }
+        return {**plain, "throughout": True} if self.throughout else plain
 
     def __str__(self) -> str:
         unit = {"relative": " of the value", "rank": " in rank"}.get(self.tolerance, "")
         text = "exact" if self.tolerance == "exact" else f"within {self.within:g}{unit}"
         if self.confidence < 1.0:
             text += f" at {100 * self.confidence:g}%"
+        if self.throughout:
+            text += " throughout"
         if self.freshness is not None:
             text += f", fresh {duration_text(self.freshness)}"
         return text

@@ -24,6 +24,7 @@ ANSWERS = pa.schema(
         ("basis", pa.string()),
         ("charges", pa.list_(CHARGE)),
         ("contract_met", pa.bool_()),
+        ("slope", pa.float64()),
     ],
     metadata={"streamgauge.answers": str(VERSION)},
 )

@@ -61,7 +61,7 @@ class DecayPiece:
         self.seats.adopt(other.seats)
         self.compiled = other.compiled
 
-    def advance(self, bench: Bench, rows: Rows, span: Span) -> Given:
+    def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Fold rows and answer what is due."""
         assert self.compiled is not None, "advance before seat"
         _, group = grouped(bench, self.key, self.groups, rows)
@@ -70,7 +70,7 @@ class DecayPiece:
         memory = self.seats.borrow(len(self.groups.texts))
         out = self._walk(bench, rows, group, span, self.compiled, memory)
         self.seats.give_back(memory)
-        return Given(out, self.groups.texts)
+        return [Given(out, self.groups.texts)]
 
     def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Fold rows of the past; answer nothing."""

@@ -9,6 +9,7 @@ from streamgauge.engine.across_run import is_across, state_key
 from streamgauge.engine.across_state import pack_across
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.dataflow import held_key
+from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.portfolio_piece import PortfolioPiece
 from streamgauge.engine.row_state import held_bytes, number_bytes, store_bytes
 from streamgauge.engine.row_work import RowWork
@@ -87,6 +88,9 @@ def _of_numbers(registry: Registry, standing: Standing, states: list[ShardState]
         if isinstance(piece, PortfolioPiece):
             what = "latest values"
             count += len(piece.x.value)
+        elif isinstance(piece, DeferralPiece):
+            what = "cells of deferred queries"
+            count += len(piece.memory.value)
         else:
             count += len(piece.groups.texts)  # type: ignore[attr-defined]
     return [Kept(what, count, nbytes)] if nbytes else []

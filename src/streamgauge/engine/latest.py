@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,18 +14,22 @@ from streamgauge.engine import state as wire
 from streamgauge.engine.across_run import AcrossRun, AcrossState, state_key
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.decay_piece import DecayPiece
+from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.pane_piece import PanePiece
 from streamgauge.engine.portfolio_piece import PortfolioPiece
+from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.row_work import RowWork
 from streamgauge.engine.summary_piece import SummaryPiece
 from streamgauge.engine.view_run import rows_now
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.operators import emission
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.selections import group_of, shard_of
+from streamgauge.plan.sharing import share
 from streamgauge.plan.view import View
 
 
@@ -78,6 +83,7 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
         found += _from_across(state.across, by_id, registry, home)
         for stream_name, stream in state.streams.items():
             tick = registry.stream(stream_name).tick
+            found += _deferred(home, registry, shard, stream_name, stream, by_id)
             for piece in stream.pieces.values():
                 if isinstance(piece, PortfolioPiece):
                     found += _from_memory(piece.seats.memory, [""], by_id, tick)
@@ -124,6 +130,30 @@ def _from_summaries(piece: SummaryPiece, by_id: dict[int, Standing], tick: int) 
     return out
 
 
+def _deferred(
+    home: Home,
+    registry: Registry,
+    shard: int,
+    name: str,
+    state: StreamState,
+    by_id: dict[int, Standing],
+) -> list[Answer]:
+    """Newest answers of deferred queries; their groups follow from the plan."""
+    if not any(isinstance(piece, DeferralPiece) for piece in state.pieces.values()):
+        return []
+    run = StreamRun(home, shard, share(registry, registry.stream(name)), registry, state)
+    found = []
+    for key, queries in run.plan.deferrals.items():
+        piece = state.pieces[key.text()]
+        assert isinstance(piece, DeferralPiece)
+        piece.seat(run.bench(), registry, queries)
+        for standing, text, cell, sworn, slope in piece.newest():
+            if standing.id in by_id:
+                answer = _answer(standing, text, cell, run.stream.tick, *sworn)
+                found.append(replace(answer, slope=slope * SECOND / run.stream.tick))
+    return found
+
+
 def _from_memory(
     memory: Memories,
     groups: list[str],
@@ -151,14 +181,13 @@ def _answer(
     value = cell[emission.LAST]
     low, high = cell[emission.LAST_LOW], cell[emission.LAST_HIGH]
     silent = cell[emission.LAST_SILENT] > 0
-    charges: tuple[Charge, ...] = ()
-    if silent:
-        charges = (Charge("interruption", math.inf),)
-    else:
-        spent = cell[emission.LAST_SPENT]
-        own = (Charge(basis, spent, 1.0 - confidence),) if spent > 0.0 else ()
-        late = (Charge("late rows", high - low - spent),) if high - low > spent else ()
-        charges = (*own, *late)
+    spent = cell[emission.LAST_SPENT]
+    own = (Charge(basis, spent, 1.0 - confidence),) if spent > 0.0 else ()
+    more = high - low - spent
+    # What is left must exceed the rounding of the difference.
+    other = silent or more > 1e-12 * abs(high - low)
+    by = "interruption" if silent else "late rows"
+    charges = (*own, Charge(by, more)) if other else own
     answer = Answer(
         standing.query.name,
         None if math.isnan(value) else value,
@@ -173,6 +202,4 @@ def _answer(
         basis="interrupted" if silent else basis,
         charges=charges,
     )
-    if standing.query.contract.met_by(answer):
-        return answer
-    return Answer(**{**{f: getattr(answer, f) for f in answer.__slots__}, "contract_met": False})
+    return replace(answer, contract_met=not silent and standing.query.contract.met_by(answer))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from streamgauge.engine.rows import Rows
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.kernel.hashing import stable_hash
+from streamgauge.kernel.wire import Array
 
 Codes = npt.NDArray[np.int32]
 Words = dict[str, Interner]
@@ -78,3 +79,15 @@ def _values(codes: tuple[int, ...], columns: tuple[str, ...], words: Words) -> l
         None if code < 0 else words[column].values[code]
         for code, column in zip(codes, columns, strict=True)
     ]
+
+
+def pack_combiner(prefix: str, combiner: Combiner, arrays: dict[str, Array]) -> None:
+    """Add the combinations that have a number to `arrays`."""
+    values = combiner.interner.values
+    width = len(values[0]) if values else 1
+    arrays[f"{prefix}/combos"] = np.array(values, np.int32).reshape(len(values), width)
+
+
+def unpack_combiner(prefix: str, arrays: dict[str, Array]) -> Combiner:
+    """Read the combinations back."""
+    return Combiner(Interner.of(map(tuple, arrays[f"{prefix}/combos"].tolist())))

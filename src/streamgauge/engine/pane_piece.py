@@ -77,7 +77,7 @@ class PanePiece:
             self.ring = _moved(self.ring, self.newest, n_panes)
             self.late_ring = _moved(self.late_ring, self.newest, n_panes)
 
-    def advance(self, bench: Bench, rows: Rows, span: Span) -> Given:
+    def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Fold rows into panes and answer what is due."""
         assert self.compiled is not None, "advance before seat"
         _, group = grouped(bench, self.key, self.groups, rows)
@@ -87,7 +87,7 @@ class PanePiece:
         memory = self.seats.borrow(len(self.groups.texts))
         out = self._walk(bench, rows, group, span, *self.compiled, memory)
         self.seats.give_back(memory)
-        return Given(out, self.groups.texts)
+        return [Given(out, self.groups.texts)]
 
     def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Fold rows of the past; answer nothing."""

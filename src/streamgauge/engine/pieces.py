@@ -24,7 +24,7 @@ from streamgauge.operators.emission import (
     Span,
 )
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.sharing import PortfolioKey, TableKey
+from streamgauge.plan.sharing import DeferralKey, PieceKey, TableKey
 from streamgauge.streams.stream import Stream
 
 NO_LIMIT = int(ALWAYS)
@@ -83,16 +83,17 @@ class Piece(Protocol):
     def adopt(self, other: Any) -> None:
         """Take over what another copy of this piece has compiled for the same queries."""
 
-    def advance(self, bench: Bench, rows: Rows, span: Span) -> Given:
+    def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Fold rows and answer what is due."""
 
     def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Fold rows of the past; answer nothing."""
 
 
-def arrivals(rows: Rows, key: PortfolioKey | TableKey, place: Codes, keys: Codes) -> Arrivals:
+def arrivals(rows: Rows, key: PieceKey, place: Codes, keys: Codes) -> Arrivals:
     """Rows as a kernel takes them; y and w are empty where they are not asked for."""
     weight = key.weight if isinstance(key, TableKey) else None
+    y = None if isinstance(key, DeferralKey) else key.y
     numbers = rows.numbers
     return Arrivals(
         rows.tick,
@@ -101,7 +102,7 @@ def arrivals(rows: Rows, key: PortfolioKey | TableKey, place: Codes, keys: Codes
         place,
         keys,
         np.ones(len(rows)) if key.x is None else numbers[key.x],
-        np.empty(0) if key.y is None else numbers[key.y],
+        np.empty(0) if y is None else numbers[y],
         np.empty(0) if weight is None else numbers[weight],
     )
 

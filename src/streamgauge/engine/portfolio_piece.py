@@ -66,7 +66,7 @@ class PortfolioPiece:
             ),
         )
 
-    def advance(self, bench: Bench, rows: Rows, span: Span) -> Given:
+    def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Fold rows into the latest values and check every tick."""
         if self.compiled_for not in (-1, len(bench.series.names)):
             self._compile(bench)
@@ -74,7 +74,7 @@ class PortfolioPiece:
         memory = self.seats.borrow(1)
         out = self._walk(bench, rows, span, *self.compiled, memory)
         self.seats.give_back(memory)
-        return Given(out, [])
+        return [Given(out, [])]
 
     def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Fold rows of the past; answer nothing."""

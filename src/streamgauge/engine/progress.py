@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamgauge.engine.decay_piece import DecayPiece
+from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.naming import Groups, Series
 from streamgauge.engine.pane_piece import UNSET, PanePiece, needed_panes
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Piece
@@ -32,7 +33,12 @@ from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.reader import history
 from streamgauge.operators.emission import Codes, Span
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.sharing import PortfolioKey, StreamPlan, TableKey
+from streamgauge.plan.sharing import (
+    DeferralKey,
+    PieceKey,
+    PortfolioKey,
+    StreamPlan,
+)
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.panes import empty_ring
 from streamgauge.windows.rings import empty_rings
@@ -87,8 +93,7 @@ class StreamRun:
         """Let the changes of an epoch take effect: make, drop and compile pieces."""
         state = self.state
         started = state.closed != UNSTARTED
-        everyone = [*self.plan.portfolios.values(), *self.plan.tables.values()]
-        born = {standing.born for queries in everyone for standing in queries}
+        born = {standing.born for _, queries in self.mine() for standing in queries}
         state.births = {at: state.births[at] for at in born if at in state.births}
         state.births[epoch] = self.closed_instant if started else NO_LIMIT
         for name in self.plan.words():
@@ -110,10 +115,10 @@ class StreamRun:
                 grown.append((piece, held))
             pieces[key.text()] = piece
         state.pieces = pieces
-        if state.first != UNSTARTED and (fresh or grown):
+        if state.first != UNSTARTED and (fresh or grown or _hungry(pieces)):
             self._fill(bench, fresh, grown, epoch)
 
-    def mine(self) -> list[tuple[PortfolioKey | TableKey, list[Standing]]]:
+    def mine(self) -> list[tuple[PieceKey, list[Standing]]]:
         """Pieces this shard has a part in."""
         shards = self.home.shards
         tables = [
@@ -121,11 +126,13 @@ class StreamRun:
             for key, queries in self.plan.tables.items()
             if key.group_by or key.owner(shards) == self.shard
         ]
-        return [*self.plan.portfolios.items(), *tables]
+        return [*self.plan.portfolios.items(), *self.plan.deferrals.items(), *tables]
 
-    def _new_piece(self, key: PortfolioKey | TableKey, queries: list[Standing]) -> Piece:
+    def _new_piece(self, key: PieceKey, queries: list[Standing]) -> Piece:
         if isinstance(key, PortfolioKey):
             return PortfolioPiece(key)
+        if isinstance(key, DeferralKey):
+            return DeferralPiece(key)
         groups = Groups(key.group_by, self.shard, self.home.shards)
         if key.synopsis:
             return SummaryPiece.of(key, groups)
@@ -186,6 +193,10 @@ class StreamRun:
                 piece.fill(bench, rows, span)
                 whole = piece.key.kind in WHOLE and floor <= max(first, piece.key.start)
                 piece.vouched = NO_LIMIT if whole else floor
+        for piece in _hungry(self.state.pieces):
+            if not any(piece is other for other in fresh):
+                piece.refill(bench, rows, span)
+            piece.vouch(-(-floor // tick))
         for piece, held in grown:
             kept_from = max(piece.vouched, (piece.newest - held) * piece.key.width)
             if floor < kept_from:
@@ -223,7 +234,7 @@ class StreamRun:
         return rows.take(~(rows.late & (rows.ts < rows.eff - policy.reach)))
 
     def _series(self, rows: Rows) -> Codes:
-        if not self.plan.portfolios:
+        if not self.plan.portfolios and not self.plan.deferrals:
             return np.empty(0, np.int32)
         return self.state.series.encode(rows, self.stream.key, self.state.words)
 
@@ -268,14 +279,20 @@ class StreamRun:
         bench.sid = self._series(rows)
         rest = max(HOUR, self.stream.expected_gap or 0) // self.stream.tick
         span = Span(state.closed, closed, state.awake_until, rest, self.stream.tick, epoch)
-        given = []
+        given: list[Given] = []
         for piece in state.pieces.values():
             if isinstance(piece, PANED) and piece.vouched == UNSET:
                 piece.vouched = (state.first - 1) * self.stream.tick
                 if piece.key.kind in WHOLE:
                     piece.vouched = NO_LIMIT
-            given.append(piece.advance(bench, rows, span))
+            given += piece.advance(bench, rows, span)
         state.closed = closed
         if len(rows):
             state.awake_until = int(rows.tick[-1]) + rest
         return given
+
+
+def _hungry(pieces: dict[str, Piece]) -> list[DeferralPiece]:
+    """Pieces with windows over deferred values that kept history may fill."""
+    found = [piece for piece in pieces.values() if isinstance(piece, DeferralPiece)]
+    return [piece for piece in found if piece.hungry()]

@@ -38,14 +38,14 @@ class RingPiece:
         self.seats.adopt(other.seats)
         self.compiled = other.compiled
 
-    def advance(self, bench: Bench, rows: Rows, span: Span) -> Given:
+    def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Append rows and answer what is due."""
         assert self.compiled is not None, "advance before seat"
         whole, group = grouped(bench, self.key, self.groups, rows)
         memory = self.seats.borrow(len(self.groups.texts))
         out = self._walk(rows, whole, group, span, self.compiled, memory)
         self.seats.give_back(memory)
-        return Given(out, self.groups.texts)
+        return [Given(out, self.groups.texts)]
 
     def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Append rows of the past; answer nothing."""

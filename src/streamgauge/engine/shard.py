@@ -25,6 +25,7 @@ from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import read_json, write_whole
+from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.operators import emission
@@ -204,7 +205,7 @@ def _block(asked: _Names, given: Sequence[tuple[StreamRun | AcrossRun, Given]]) 
     """Answers of all pieces in one block, by event time."""
     texts = Interner.of([""])
     sworn: Interner = Interner.of([("exact", 1.0)])
-    matrices, groups, ticks, bases = [], [], [], []
+    matrices, groups, ticks, bases, slopes_of = [], [], [], [], []
     for run, item in given:
         codes = np.array([texts.add(text) for text in item.groups] + [0], np.int32)
         matrices.append(item.matrix)
@@ -212,10 +213,12 @@ def _block(asked: _Names, given: Sequence[tuple[StreamRun | AcrossRun, Given]]) 
         code = sworn.add((item.basis, item.confidence))
         bases.append(np.full(len(item.matrix), code, np.int32))
         ticks.append(item.matrix[:, emission.TICK].astype(np.int64) * run.stream.tick)
+        slopes_of.append(item.matrix[:, emission.SLOPE] * (SECOND / run.stream.tick))
     matrix = np.concatenate(matrices) if matrices else np.empty((0, emission.WIDTH))
     as_of = np.concatenate(ticks) if ticks else np.empty(0, np.int64)
     group = np.concatenate(groups) if groups else np.empty(0, np.int32)
     basis = np.concatenate(bases) if bases else np.empty(0, np.int32)
+    slopes = np.concatenate(slopes_of) if slopes_of else np.empty(0)
     order = np.argsort(as_of, kind="stable")
     matrix = matrix[order]
     ids = matrix[:, emission.QUERY].astype(np.int64)
@@ -234,6 +237,7 @@ def _block(asked: _Names, given: Sequence[tuple[StreamRun | AcrossRun, Given]]) 
         names=asked.names,
         texts=texts.values,
         spent=matrix[:, emission.SPENT],
+        slope=slopes[order],
         basis=basis[order],
         sworn=sworn.values,
         contracts=asked.contracts,

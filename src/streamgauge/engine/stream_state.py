@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from streamgauge.engine.decay_piece import DecayPiece
+from streamgauge.engine.deferral_piece import DeferralPiece
+from streamgauge.engine.deferral_state import pack_deferral, unpack_deferral
 from streamgauge.engine.memory import Memories
-from streamgauge.engine.naming import Groups, Series
+from streamgauge.engine.naming import Groups, Series, pack_combiner, unpack_combiner
 from streamgauge.engine.pane_piece import PanePiece
 from streamgauge.engine.pieces import Piece, Seats
 from streamgauge.engine.portfolio_piece import PortfolioPiece
@@ -20,7 +22,7 @@ from streamgauge.engine.progress import StreamState
 from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.summary_piece import SummaryPiece, Top
-from streamgauge.kernel.columns import Combiner, Interner
+from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.wire import Array
 from streamgauge.operators.emission import MEMORY
 from streamgauge.operators.portfolio import Latest
@@ -40,7 +42,7 @@ Arrays = dict[str, Array]
 def pack_stream(prefix: str, state: StreamState, arrays: Arrays) -> dict[str, Any]:
     """Plain values of a stream's state; its arrays are added to `arrays`."""
     _pack_rows(f"{prefix}/waiting", state.waiting, arrays)
-    _pack_combiner(f"{prefix}/series", state.series.combiner, arrays)
+    pack_combiner(f"{prefix}/series", state.series.combiner, arrays)
     arrays[f"{prefix}/series/local"] = np.array(state.series.local, np.int32)
     return {
         "closed": state.closed,
@@ -74,7 +76,7 @@ def unpack_stream(
         words={name: Interner.of(words) for name, words in values["words"].items()},
         series=Series(
             Interner.of(values["series"]),
-            _unpack_combiner(f"{prefix}/series", arrays),
+            unpack_combiner(f"{prefix}/series", arrays),
             arrays[f"{prefix}/series/local"].tolist(),
         ),
         waiting=_unpack_rows(f"{prefix}/waiting", values["numbers"], values["codes"], arrays),
@@ -101,16 +103,6 @@ def _unpack_rows(prefix: str, numbers: list[str], words: list[str], arrays: Arra
     )
 
 
-def _pack_combiner(prefix: str, combiner: Combiner, arrays: Arrays) -> None:
-    values = combiner.interner.values
-    width = len(values[0]) if values else 1
-    arrays[f"{prefix}/combos"] = np.array(values, np.int32).reshape(len(values), width)
-
-
-def _unpack_combiner(prefix: str, arrays: Arrays) -> Combiner:
-    return Combiner(Interner.of(map(tuple, arrays[f"{prefix}/combos"].tolist())))
-
-
 def _pack_memory(prefix: str, memory: Memories, arrays: Arrays) -> None:
     arrays[f"{prefix}/who"] = np.array(memory.who, np.int64).reshape(len(memory.who), 2)
     arrays[f"{prefix}/memory"] = memory.cells
@@ -132,9 +124,11 @@ def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
                 arrays[f"{prefix}/{side}/{name}"] = getattr(latest, name)
         _pack_memory(prefix, piece.seats.memory, arrays)
         return {"key": piece.key.text()}
+    if isinstance(piece, DeferralPiece):
+        return pack_deferral(prefix, piece, arrays)
     assert isinstance(piece, (PanePiece, RingPiece, SummaryPiece, DecayPiece))
     groups = piece.groups
-    _pack_combiner(f"{prefix}/groups", groups.combiner, arrays)
+    pack_combiner(f"{prefix}/groups", groups.combiner, arrays)
     arrays[f"{prefix}/local"] = np.array(groups.local, np.int32)
     _pack_memory(prefix, piece.seats.memory, arrays)
     values: dict[str, Any] = {"key": piece.key.text(), "texts": groups.texts}
@@ -150,7 +144,7 @@ def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
         return {**values, **_pack_summaries(prefix, piece, arrays)}
     for name in _RINGS:
         arrays[f"{prefix}/ring/{name}"] = getattr(piece.rings, name)
-    _pack_combiner(f"{prefix}/keys", piece.keys, arrays)
+    pack_combiner(f"{prefix}/keys", piece.keys, arrays)
     return values
 
 
@@ -172,12 +166,14 @@ def _unpack_piece(
         )
         seats = Seats(_unpack_memory(prefix, arrays))
         return PortfolioPiece(PortfolioKey(*parts[1:]), x, y, seats)
+    if parts[0] == "drift":
+        return unpack_deferral(prefix, values, arrays, shard, shards)
     key = TableKey.from_text(values["key"])
     groups = Groups(
         key.group_by,
         shard,
         shards,
-        _unpack_combiner(f"{prefix}/groups", arrays),
+        unpack_combiner(f"{prefix}/groups", arrays),
         arrays[f"{prefix}/local"].tolist(),
         values["texts"],
     )
@@ -191,7 +187,7 @@ def _unpack_piece(
         ring, late_ring = arrays[f"{prefix}/ring"], arrays[f"{prefix}/late_ring"]
         return PanePiece(key, groups, ring, late_ring, values["newest"], values["vouched"], seats)
     held = Rings(**{name: arrays[f"{prefix}/ring/{name}"] for name in _RINGS})
-    return RingPiece(key, groups, held, _unpack_combiner(f"{prefix}/keys", arrays), seats)
+    return RingPiece(key, groups, held, unpack_combiner(f"{prefix}/keys", arrays), seats)
 
 
 def _pack_summaries(prefix: str, piece: SummaryPiece, arrays: Arrays) -> dict[str, Any]:

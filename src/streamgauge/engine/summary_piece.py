@@ -137,7 +137,7 @@ class SummaryPiece:
         self._fold(bench, rows, group, column, slice(0, len(rows)))
         self._open(span.last * span.width)
 
-    def advance(self, bench: Bench, rows: Rows, span: Span) -> Given:
+    def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Fold rows and answer what is due."""
         group, column = self._columns(bench, rows)
         n_groups = len(self.groups.texts)
@@ -161,7 +161,7 @@ class SummaryPiece:
         self._fold(bench, rows, group, column, slice(done, len(rows)))
         self.seats.give_back(memory)
         matrix = given.matrix[: given.n]
-        return Given(matrix, given.texts, self.basis, self.confidence)
+        return [Given(matrix, given.texts, self.basis, self.confidence)]
 
     @property
     def basis(self) -> str:

@@ -42,6 +42,7 @@ _SOURCE_OPTIONS = {
 }
 _STREAM_OPTIONS = {
     "tick": "tick", "gap": "expected_gap", "keep": "keep", "future": "future", "changes": "changes",
+    "capacity": "capacity",
 }  # fmt: skip
 
 
@@ -193,7 +194,7 @@ def create_table(
 
 
 def _check_columns_stay(trial: Trial, name: str) -> None:
-    users = [q.name for q in trial.registry.queries.values() if name in tables_in(q.asked)]
+    users = [q.name for q in trial.registry.queries.values() if name in q.asked.tables]
     if users:
         raise BindError(
             f"table {name!r} has other columns now",

@@ -9,6 +9,7 @@ from typing import Any
 from streamgauge.language.parse import parse
 from streamgauge.language.statements import FromName, FromResample, FromSelect
 from streamgauge.operators.expression import Expr
+from streamgauge.plan.members import Members
 from streamgauge.plan.nodes import Scan, Stored
 from streamgauge.plan.registry import Registry
 
@@ -47,7 +48,7 @@ def tables_in(value: Any) -> set[str]:
             found.add(part.name)
         elif isinstance(part, Scan):
             found.add(part.stream)
-        elif isinstance(part, Stored):
+        elif isinstance(part, (Stored, Members)):
             found.add(part.table)
     return found
 

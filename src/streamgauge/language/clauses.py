@@ -80,11 +80,11 @@ def _within(guaranteed: bool | None, width: float, unit: str | None) -> Change:
     return "WITHIN", given
 
 
-def _confidence(share: float, percent: bool | None, throughout: bool | None) -> Change:
+def _confidence(share: float, percent: bool | None) -> Change:
     given = share / 100.0 if percent else float(share)
     if not 0.0 < given <= 1.0:
         raise Misuse("a confidence lies between 0 and 1", "write CONFIDENCE 95% or CONFIDENCE 0.95")
-    return "CONFIDENCE", {"confidence": given, "throughout": bool(throughout)}
+    return "CONFIDENCE", {"confidence": given}
 
 
 def _budget(name: str, amount: float, unit: Token | None) -> tuple[str, float]:
@@ -122,6 +122,10 @@ TERMS: dict[str, Callable[..., Any]] = {
     "within": _within,
     "exact": lambda: ("WITHIN", {"within": 0.0}),
     "confidence": _confidence,
+    "throughout": lambda: ("THROUGHOUT", {"throughout": True}),
+    "by_timer": lambda: ("BY TIMER or BY WATCH", {"regime": "timer"}),
+    "by_watch": lambda: ("BY TIMER or BY WATCH", {"regime": "watch"}),
+    "with_trend": lambda: ("WITH TREND", {"trend": True}),
     "fresh": lambda t: ("FRESH", {"fresh": positive(t, "FRESH")}),
     "budgets": _budgets,
     "budget": _budget,
@@ -131,7 +135,6 @@ TERMS: dict[str, Callable[..., Any]] = {
     "emit": lambda mode: ("EMIT", {"mode": mode}),
     "preference": _preference,
     "guaranteed": lambda: True,
-    "throughout": lambda: True,
     "percent": lambda: True,
     "unit_percent": lambda: "percent",
     "unit_rank": lambda: "rank",
@@ -161,6 +164,12 @@ def _positive_option(name: str) -> Callable[[Duration], tuple[str, Any]]:
     return lambda span: (name, positive(span, name.upper()))
 
 
+def _capacity(reads: int) -> tuple[str, Any]:
+    if reads < 1:
+        raise Misuse("a capacity of no reads evaluates nothing", "write CAPACITY 100000")
+    return "capacity", reads
+
+
 OPTIONS: dict[str, Callable[..., Any]] = {
     "option_key": lambda names: ("key", names),
     "option_time": lambda name: ("time", name),
@@ -174,6 +183,7 @@ OPTIONS: dict[str, Callable[..., Any]] = {
     "option_allow": lambda span: ("late", ("allow", span)),
     "option_revise": lambda span: ("late", ("revise", span)),
     "option_changes": lambda name: ("changes", name),
+    "option_capacity": _capacity,
 }
 
 BUILDERS = {**WINDOWS, **TERMS, **OPTIONS}

@@ -12,6 +12,7 @@ from streamgauge.language.words import MAX_DEPTH, MAX_LENGTH, SIGNS, Piece, word
 _WINDOW = "a window is written [RANGE 5 MINUTES], [ROWS 100] or [NOW]"
 _SIGN_OF = {kind: sign for sign, kind in SIGNS.items() if sign != "<>"}
 _SHOWN = 100
+_BEFORE_BY = frozenset({"GROUP", "ORDER"})
 
 
 class Misuse(ValueError):
@@ -109,6 +110,11 @@ def blamed(blame: Blame) -> ParseError:
         meant = _meant(before, blame.expected_before, 0.7)
         if meant and before.text.upper() not in blame.expected_before:
             return _unexpected(blame.text, before, f"did you mean {meant}?")
+        # The word before BY was taken for a name, and BY for the term.
+        earlier = blame.part[at - 2] if at > 1 and before.text.upper() == "BY" else None
+        meant = "" if earlier is None else _meant(earlier, _BEFORE_BY, 0.6)
+        if earlier is not None and meant and meant != earlier.text.upper():
+            return _unexpected(blame.text, earlier, f"did you mean {meant}?")
     if at >= len(blame.part):
         last = blame.part[-1] if blame.part else None
         end = last.start + len(last.text) if last else 0
@@ -168,6 +174,8 @@ def _special(blame: Blame, piece: Piece | None) -> str:
 
 def _clause_hint(blame: Blame, before: list[str], found: str) -> str:
     expected = blame.expected
+    if expected == {"TIMER", "WATCH"}:
+        return "write BY TIMER or BY WATCH, or GROUP BY and ORDER BY before the terms"
     if "FROM" in expected and "SELECT" in before and "FROM" not in before:
         return "a query needs FROM: SELECT ... FROM stream [RANGE 5 MINUTES]"
     if "USING" in expected and "JOIN" in before:

@@ -149,6 +149,8 @@ def _option(name: str, value: Any) -> str:
         return " ".join(["LATE", value[0].upper(), *(duration_words(span) for span in value[1:])])
     if name == "changes":
         return f"CHANGES {quoted(value)}"
+    if name == "capacity":
+        return f"CAPACITY {value}"
     if name == "format":
         return f"FORMAT {quoted(value)}"
     return f"{name.upper()} {'ANY' if value is None else duration_words(value)}"
@@ -168,6 +170,8 @@ def _terms(terms: Terms) -> list[str]:
             for name, amount in terms.budget
         )
         parts.append(f"BUDGET {', '.join(limits)}")
+    if terms.trend:
+        parts.append("WITH TREND")
     if terms.history is not None:
         parts.append("WITH HISTORY" if terms.history else "FROM NOW")
     if terms.mode:
@@ -200,8 +204,11 @@ def _contract(terms: Terms) -> list[str]:
         unit = f" {terms.unit.upper()}" if terms.unit else ""
         parts.append(f"{start}WITHIN {terms.within!r}{unit}")
     if terms.confidence is not None:
-        throughout = " THROUGHOUT" if terms.throughout else ""
-        parts.append(f"CONFIDENCE {terms.confidence!r}{throughout}")
+        parts.append(f"CONFIDENCE {terms.confidence!r}")
+    if terms.throughout:
+        parts.append("THROUGHOUT")
+    if terms.regime:
+        parts.append(f"BY {terms.regime.upper()}")
     return parts
 
 

@@ -98,7 +98,7 @@ class Terms:
     confidence
         CONFIDENCE p as a share; None when nothing was written.
     throughout, guaranteed
-        THROUGHOUT after a confidence; GUARANTEED before WITHIN.
+        THROUGHOUT; GUARANTEED before WITHIN.
     fresh
         FRESH t.
     budget
@@ -107,6 +107,8 @@ class Terms:
         WITH HISTORY, FROM NOW, or None when nothing was written.
     mode
         EMIT STORE, APPEND or CHANGES; empty when nothing was written.
+    regime, trend
+        BY TIMER or BY WATCH, empty when nothing was written; WITH TREND.
     """
 
     every: Duration | None = None
@@ -122,6 +124,8 @@ class Terms:
     history: bool | None = None
     mode: str = ""
     preference: Preference | None = None
+    regime: str = ""
+    trend: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +197,8 @@ class CreateStream:
     """CREATE STREAM name (columns) FROM source KEY ... TIME ... and the other options.
 
     `columns` may be empty: they are then read from the source. `options` holds tick, gap, keep and
-    future as durations, late as ("drop",), ("allow", t) or ("revise", t), and changes, the name of
-    the column that says what a row does (+, -).
+    future as durations, late as ("drop",), ("allow", t) or ("revise", t), changes, the name of
+    the column that says what a row does (+, -), and capacity, a whole number of reads a tick.
     """
 
     name: str

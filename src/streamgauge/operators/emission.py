@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from streamgauge.kernel.jit import compiled
 
-QUERY, GROUP, TICK, VALUE, LOW, HIGH, COVERAGE, SILENT, REVISION, SPENT = range(10)
-WIDTH = 10
+QUERY, GROUP, TICK, VALUE, LOW, HIGH, COVERAGE, SILENT, REVISION, SPENT, SLOPE = range(11)
+WIDTH = 11
 EVERY, CLOSE, CHANGE = 0, 1, 2
 CADENCES = {"every": EVERY, "close": CLOSE, "change": CHANGE}
 
@@ -167,7 +167,7 @@ def write(out, n_out, query, group, tick, value, low, high, coverage, silent, re
     row = out[n_out]
     row[QUERY], row[GROUP], row[TICK], row[VALUE] = query, group, tick, value
     row[LOW], row[HIGH], row[COVERAGE] = low, high, coverage
-    row[SILENT], row[REVISION], row[SPENT] = silent, revision, 0.0
+    row[SILENT], row[REVISION], row[SPENT], row[SLOPE] = silent, revision, 0.0, 0.0
     return out
 
 

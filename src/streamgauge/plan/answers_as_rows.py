@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.operators.evaluate import type_of
+from streamgauge.plan.deferral import deferred
 from streamgauge.plan.nodes import Numbers
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
@@ -22,6 +23,8 @@ def answers_as_rows(standing: Standing, registry: Registry) -> Numbers:
             "write its SELECT without WITHIN as a subquery in FROM instead",
         )
     schema = registry.stream(query.stream).schema
+    if query.members is not None:
+        schema = registry.tables[query.members.table].schema
     derived = dict(query.derived)
     groups = tuple(
         (
@@ -30,10 +33,11 @@ def answers_as_rows(standing: Standing, registry: Registry) -> Numbers:
             if name in derived
             else schema.type(name),
         )
-        for name in query.group_by
+        for name in query.cells
     )
     if query.window is not None:
         query = replace(query, window=query.resolve(registry.windows))
     sure = 1.0 - named_model(standing.model).guarantee.delta if standing.model else 1.0
+    sure = query.contract.confidence if deferred(query) else sure
     ends = (("value", "float"), ("low", "float"), ("high", "float"))
     return Numbers(query, standing.model, sure, Schema(groups + ends))

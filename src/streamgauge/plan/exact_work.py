@@ -15,7 +15,7 @@ class ExactWork:
 
     def offer(self, query: Query, statistics: Statistics) -> Bid:
         """Exact answers, which hold any contract on the value."""
-        if query.select.summary:
+        if query.select.summary or _of_cells(query):
             return Refusal(self.name)
         if query.contract.tolerance == "rank":
             return Refusal(
@@ -24,3 +24,9 @@ class ExactWork:
                 f"query {query.name!r} asks for {query.contract}",
             )
         return Offer(self.name, EXACT, 8 * FIELDS, 1.0, "nothing")
+
+
+def _of_cells(query: Query) -> bool:
+    """Extremes of latest values, and families and groups of them, are deferred."""
+    latest = query.window is None and not query.parts
+    return latest and bool(query.over or query.members or query.group_by)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from streamgauge.kernel.time import duration_text
+from streamgauge.plan.deferral import deferred
 from streamgauge.plan.explain_across import across_budget, across_lines
+from streamgauge.plan.explain_deferral import deferral_budget, deferral_lines
 from streamgauge.plan.freshness import told
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.sharing import PortfolioKey, TableKey, piece_of, share
+from streamgauge.plan.sharing import DeferralKey, PieceKey, PortfolioKey, piece_of, share
 from streamgauge.plan.summary import named_model
 from streamgauge.plan.techniques import taken
 from streamgauge.streams.stream import Stream
@@ -24,7 +26,7 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     stream = registry.stream(query.stream)
     key = piece_of(registry, standing)
     plan = share(registry, stream)
-    sharing = len(plan.portfolios[key] if isinstance(key, PortfolioKey) else plan.tables[key])
+    sharing = len(plan.standings(key))
     lines = [
         (f"Answer {query.answer}", f"owed {query.contract}"),
         *_evaluation(registry, name, key, sharing, shards),
@@ -52,6 +54,8 @@ def _budget(standing: Standing) -> str:
     contract = standing.query.contract
     if contract.tolerance == "exact":
         return "kept back 0 of the error: nothing here is approximate"
+    if deferred(standing.query):
+        return deferral_budget(standing.query)
     if not standing.model:
         spared = min(standing.query.answer.by, contract.within)
         kept = contract.within - spared
@@ -74,11 +78,13 @@ def _others(standing: Standing) -> list[Refusal]:
 
 
 def _evaluation(
-    registry: Registry, name: str, key: PortfolioKey | TableKey, sharing: int, shards: int
+    registry: Registry, name: str, key: PieceKey, sharing: int, shards: int
 ) -> list[tuple[str, str]]:
     standing = registry.query(name)
     query = standing.query
     shared = f"shared by {sharing} queries" if sharing > 1 else "not shared"
+    if isinstance(key, DeferralKey):
+        return deferral_lines(standing, shared)
     if isinstance(key, PortfolioKey):
         weighted = " weighted" if query.weights else ""
         members = "all series" if query.series is None else f"{len(query.series)}{weighted} series"
@@ -111,9 +117,12 @@ def _evaluation(
     return [*steps, *where, window_step] if key.kind == "ring" else [*steps, window_step, *where]
 
 
-def _columns(stream: Stream, key: PortfolioKey | TableKey, query: Query) -> tuple[str, ...]:
+def _columns(stream: Stream, key: PieceKey, query: Query) -> tuple[str, ...]:
     """Columns that are read; of a computed one those that it is computed from."""
-    if isinstance(key, PortfolioKey):
+    used: tuple[str | None, ...]
+    if isinstance(key, DeferralKey):
+        used = (*stream.key, *query.group_by, stream.time, key.x)
+    elif isinstance(key, PortfolioKey):
         used = (*stream.key, stream.time, key.x, key.y)
     else:
         where = key.predicate()

@@ -12,6 +12,7 @@ from streamgauge.language.statements import Query as Asked
 from streamgauge.operators.expression import Expr
 from streamgauge.plan import nonblocking, techniques
 from streamgauge.plan.bind import bound
+from streamgauge.plan.extremes import extremes_of
 from streamgauge.plan.memory import check_joins
 from streamgauge.plan.nodes import Filter, Grouped, Node, Streamed, Windowed
 from streamgauge.plan.numbers import queries_of
@@ -26,6 +27,9 @@ from streamgauge.plan.with_bars import with_bars
 
 def planned(name: str, ask: Ask, registry: Registry, text: str = "") -> list[Query] | View:
     """What a question is registered as: queries of numbers, one per aggregate, or one view."""
+    extremes = extremes_of(name, ask, registry)
+    if extremes is not None:
+        return extremes
     result = bound(ask.query, registry)
     found = lower(name, result.node, ask.terms, registry, text)
     if isinstance(found, View):
@@ -65,7 +69,8 @@ def lower(
     for rewriting in techniques.REWRITES:
         found = rewriting(name, node, said.contract_or(Contract()), said.answer)
         if found is not None:
-            return [replace(query, history=said.history) for query in found]
+            kept, regime, trend = said.history, said.regime, said.trend
+            return [replace(q, history=kept, regime=regime, trend=trend) for q in found]
     numbers = queries_of(name, node, said, registry)
     if numbers is not None:
         return numbers
@@ -80,6 +85,7 @@ def _view(name: str, node: Node, said: Owed, registry: Registry, text: str) -> V
             f"BUDGET MEMORY {said.memory:,}",
             "leave it out: windows bound what is kept, EXPLAIN says how",
         )
+    _refuse_regime(said)
     plain = with_bars(_exact(node), registry.functions)
     _refuse_windows(plain)
     mode = said.mode or ("append" if isinstance(plain, Streamed) else "changes")
@@ -111,6 +117,17 @@ def _refuse_tolerance(node: Node, said: Owed) -> None:
     raise ContractUnsatisfiable(
         "rows are exact, a tolerance is for numbers", f"the query asks for {contract}", hint
     )
+
+
+def _refuse_regime(said: Owed) -> None:
+    words = (f"BY {said.regime.upper()}" if said.regime else "", "WITH TREND" if said.trend else "")
+    asked = " ".join(word for word in words if word)
+    if asked:
+        raise BindError(
+            "rows are never deferred, numbers are",
+            f"{asked} in a query that answers rows",
+            "ask for SUM or AVG of [PARTITION BY key ROWS 1], WITHIN 0.5 CONFIDENCE 0.9",
+        )
 
 
 def _refuse_windows(node: Node) -> None:

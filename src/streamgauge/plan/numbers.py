@@ -10,6 +10,9 @@ from streamgauge.operators.expression import Expr, conjuncts
 from streamgauge.plan.budget import shares
 from streamgauge.plan.conditions import Derived, predicate_of
 from streamgauge.plan.correlated import correlated_of
+from streamgauge.plan.deferral import deferred
+from streamgauge.plan.families import Numbers, deferrable, family_of, newest
+from streamgauge.plan.members import NAMED
 from streamgauge.plan.nodes import Grouped, Node, Project, Scan
 from streamgauge.plan.query import Query, on_change
 from streamgauge.plan.registry import Registry
@@ -84,21 +87,33 @@ def shape_of(node: Node) -> Shape | None:
 
 def queries_of(name: str, node: Node, owed: Owed, registry: Registry) -> list[Query] | None:
     """A plan as queries of numbers, one for each aggregate; None when it answers rows."""
+    found = numbers_of(node, owed, registry)
+    return None if found is None else _sharing(named(name, found), owed)
+
+
+def numbers_of(node: Node, owed: Owed, registry: Registry) -> Numbers | None:
+    """The query behind each output of a plan that shows an aggregate; None when it answers rows."""
+    if owed.mode:
+        return None
     shape = shape_of(node)
-    if shape is None or shape.window.kind == "session" or owed.mode:
-        return None
+    if shape is None:
+        return family_of(node, owed, registry)
     stream = registry.stream(shape.scan.stream)
-    if stream.changes is not None:
+    if stream.changes is not None or shape.window.kind == "session":
         return None
-    found = [_query(output, shape, stream, owed, registry) for output in shape.outputs]
-    ready = [query for query in found if query is not None]
-    if len(ready) < len(found):
-        return None
-    named = [
-        replace(query, name=name if len(ready) == 1 else f"{name}.{alias}")
-        for query, (alias, _) in zip(ready, shape.outputs, strict=True)
-    ]
-    return _sharing(named, owed)
+    found: Numbers = []
+    for output in shape.outputs:
+        query = _query(output, shape, stream, owed, registry)
+        if query is None:
+            return None
+        found.append((output[0], query))
+    return found
+
+
+def named(name: str, found: Numbers) -> list[Query]:
+    """The queries of a statement; several are named `name.alias`."""
+    alone = len(found) == 1
+    return [replace(query, name=name if alone else f"{name}.{alias}") for alias, query in found]
 
 
 def _sharing(queries: list[Query], owed: Owed) -> list[Query]:
@@ -135,12 +150,19 @@ def _query(
         contract=owed.contract_or(DEFAULTS.get(str(expr.value), Contract())),
         history=owed.history,
         memory=owed.memory,
+        regime=owed.regime,
+        trend=owed.trend,
+        over=owed.over,
     )
-    if not select.summary and query.contract.tolerance == "absolute":
-        query = _spared(query)
     latest = _latest(query, shape, stream, where, derived)
     if latest is not None:
-        return latest
+        owing = replace(latest, contract=owed.over_time(query.contract))
+        if deferred(owing) and deferrable(owing):
+            return owing
+    if not select.summary and query.contract.tolerance == "absolute":
+        query = _spared(query)
+    if latest is not None and not latest.group_by:
+        return replace(latest, answer=query.answer)
     predicate = predicate_of(where, derived)
     group_by = tuple(derived.column(key) for key in shape.by)
     return replace(query, where=predicate, group_by=group_by, **derived.given())
@@ -159,16 +181,19 @@ def _latest(
 ) -> Query | None:
     """The newest row of each series is its latest value, which is kept for all queries at once."""
     window, answer = shape.window, query.answer
-    newest = window.kind == "partition" and window.rows == 1 and window.by == stream.key
     plain = query.select.name in CODES and query.select.x is not None
-    if not newest or not plain or shape.by or derived.given() or answer.kind == "close":
+    grouped = tuple(str(key.value) for key in shape.by if key.op == "column")
+    named = [name for name in grouped if stream.schema.type(name) in NAMED]
+    whole = len(named) == len(shape.by) and not derived.given()
+    if not newest(window, stream) or not plain or not whole or answer.kind == "close":
         return None
     if query.select.weight is not None:
         return None
+    latest = replace(query, window=None, group_by=grouped)
     if not where:
-        return replace(query, window=None)
+        return latest
     series = _series(where, stream)
-    return None if series is None else replace(query, window=None, series=series)
+    return None if series is None else replace(latest, series=series)
 
 
 def _series(where: tuple[Expr, ...], stream: Stream) -> tuple[str, ...] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,9 +14,13 @@ from streamgauge.operators.evaluate import type_of
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
 from streamgauge.operators.predicate import Predicate
+from streamgauge.plan.latest import bind_latest, refuse_latest_terms
+from streamgauge.plan.members import Members
+from streamgauge.plan.over import Over
 from streamgauge.plan.part import Part
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
+from streamgauge.streams.table import Table
 from streamgauge.windows.window import Window
 
 DECAYING = ("count", "sum", "avg", "var", "stddev")
@@ -81,7 +86,8 @@ class Query:
     window
         A window value, or the name of a window created before.
     where, group_by
-        Filter and grouping columns; the filter applies to the rows inside the window.
+        Filter and grouping columns; the filter applies to the rows inside the window. Without a
+        window the grouping columns are attributes of a series, one cell for each of their values.
     answer
         Cadence; on change by default.
     contract
@@ -94,6 +100,14 @@ class Query:
         Columns computed from each row, each named by the text of its expression.
     memory
         Bytes that the synopsis of each group and pane may take; None: what the contract needs.
+    over
+        Ask for the largest or smallest value that the query had within a window.
+    members
+        Ask for one value for each key of a stored table, of the series it lists.
+    regime
+        timer or watch, how a deferred query is brought up to date; empty: by cost.
+    trend
+        Whether answers carry a slope, so that a reader carries the value on: value + slope * s.
 
     Examples
     --------
@@ -119,6 +133,10 @@ class Query:
     parts: tuple[Part, ...] = ()
     derived: tuple[tuple[str, Expr], ...] = ()
     memory: int | None = None
+    over: Over | None = None
+    members: Members | None = None
+    regime: str = ""
+    trend: bool = False
 
     def __post_init__(self) -> None:
         for name in ("series", "group_by", "weights"):
@@ -129,11 +147,16 @@ class Query:
                 object.__setattr__(self, name, tuple(given))
 
     def bind(
-        self, stream: Stream, windows: dict[str, Window], functions: Functions | None = None
+        self,
+        stream: Stream,
+        windows: dict[str, Window],
+        functions: Functions | None = None,
+        tables: Mapping[str, Table] | None = None,
     ) -> None:
         """Check the query against its stream; raise what a user can act on."""
         stream = widened(stream, dict(self.derived), functions or {})
         if self.parts:
+            refuse_latest_terms(self)
             self._bind_parts()
             return
         self.select.bind(stream.schema)
@@ -146,8 +169,9 @@ class Query:
                 f"use a multiple of {duration_text(stream.tick)}",
             )
         if self.window is None:
-            self._bind_latest(stream)
+            bind_latest(self, stream, tables or {})
         else:
+            refuse_latest_terms(self)
             self._bind_window(stream, self.resolve(windows))
 
     def _bind_parts(self) -> None:
@@ -165,6 +189,16 @@ class Query:
         """Functions that its derived columns call, by name in lower case."""
         parts = [part for _, expr in self.derived for part in expr.walk() if part.op == "call"]
         return tuple(dict.fromkeys(str(part.value).lower() for part in parts))
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Columns that tell its answers apart: those of its groups, or of its table of members."""
+        return self.group_by if self.members is None else self.members.by
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Stored tables it reads."""
+        return () if self.members is None else (self.members.table,)
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -186,45 +220,6 @@ class Query:
                 "top_k answers whole lists, which do not change by an amount",
                 f"query {self.name!r} answers {self.answer}",
                 "write EVERY 10 SECONDS or ON CLOSE; in Python answer=every('10 s')",
-            )
-
-    def _bind_latest(self, stream: Stream) -> None:
-        if self.where is not None or self.group_by or self.answer.kind == "close":
-            raise BindError(
-                f"query {self.name!r} has a filter, grouping or 'on close' but no window",
-                "latest values are chosen by series, not by rows",
-                "add window=Range('1 minute'), or leave where, group_by and on_close out",
-            )
-        if not stream.key:
-            raise BindError(
-                f"stream {stream.name!r} has no key, so it has no series",
-                f"query {self.name!r} asks for latest values",
-                "declare key='...' on the stream, or add a window to the query",
-            )
-        if self.select.weight is not None:
-            raise BindError(
-                "a weight column needs a window",
-                f"query {self.name!r} asks {self.select} of latest values",
-                "give weights=(...) with series=(...), or add a window",
-            )
-        if self.weights is not None:
-            n_series = len(self.series or ())
-            if len(self.weights) != n_series or self.select.name not in ("sum", "avg"):
-                raise BindError(
-                    "weights must match the series of a sum or an avg",
-                    f"{len(self.weights)} weights, {n_series} series, {self.select}",
-                    "give one weight per series",
-                )
-        if self.series is not None and len(set(self.series)) < len(self.series):
-            twice = next(name for name in self.series if self.series.count(name) > 1)
-            raise BindError(
-                f"query {self.name!r} names series {twice!r} twice",
-                f"{len(self.series)} names, {len(set(self.series))} series",
-                "name it once; weights=(...) make it count for more",
-            )
-        if self.series is not None and not self.series:
-            raise BindError(
-                f"query {self.name!r} names no series", "series=() is empty", "name at least one"
             )
 
     def _bind_window(self, stream: Stream, window: Window) -> None:
@@ -306,6 +301,14 @@ class Query:
             out["parts"] = [part.as_dict() for part in self.parts]
         if self.memory is not None:
             out["memory"] = self.memory
+        if self.over is not None:
+            out["over"] = self.over.as_dict()
+        if self.members is not None:
+            out["members"] = self.members.as_dict()
+        if self.regime:
+            out["regime"] = self.regime
+        if self.trend:
+            out["trend"] = True
         if self.derived:
             out["derived"] = [[name, expr.as_json()] for name, expr in self.derived]
         return out
@@ -331,22 +334,32 @@ class Query:
             parts=tuple(Part.from_dict(part) for part in data.get("parts", ())),
             derived=tuple((name, Expr.from_json(expr)) for name, expr in data.get("derived", ())),
             memory=data.get("memory"),
+            over=Over.from_dict(data["over"]) if "over" in data else None,
+            members=Members.from_dict(data["members"]) if "members" in data else None,
+            regime=data.get("regime", ""),
+            trend=data.get("trend", False),
         )
 
     def __str__(self) -> str:
         if self.parts:
             named = (f"p{number} = {part}" for number, part in enumerate(self.parts))
             source = f"from {'; '.join(named)}"
+        elif self.members is not None:
+            source = f"of series of {self.stream}, members {self.members}"
         elif self.window is None:
             members = "all" if self.series is None else f"{len(self.series)}"
             weighted = " weighted" if self.weights else ""
-            source = f"of {members}{weighted} series of {self.stream}"
+            by = f" by {', '.join(self.group_by)}" if self.group_by else ""
+            source = f"of {members}{weighted} series of {self.stream}{by}"
         else:
             source = f"from {self.stream} [{self.window}]"
             source += f" where {self.where}" if self.where else ""
             source += f" group by {', '.join(self.group_by)}" if self.group_by else ""
         start = "" if self.history else ", from now"
-        return f"{self.select} {source}, {self.answer}, {self.contract}{start}"
+        start += f", by {self.regime}" if self.regime else ""
+        start += ", with trend" if self.trend else ""
+        extreme = f"{self.over} of " if self.over else ""
+        return f"{extreme}{self.select} {source}, {self.answer}, {self.contract}{start}"
 
 
 def widened(stream: Stream, derived: dict[str, Expr], functions: Functions) -> Stream:

@@ -220,8 +220,9 @@ class Registry:
     def _drop_table(self, name: str) -> None:
         if name not in self.tables:
             raise _missing("table", name, self.tables)
-        views = [q.asked for q in self.queries.values() if isinstance(q.asked, View)]
-        users = [view.name for view in views if name in view.tables]
+        users = [
+            standing.name for standing in self.queries.values() if name in standing.asked.tables
+        ]
         if users:
             raise BindError(
                 f"table {name!r} is in use",
@@ -247,7 +248,7 @@ class Registry:
         users = self._window_users(name)
         try:
             for user in users:
-                user.query.bind(self.stream(user.query.stream), self.windows, self.functions)
+                self._bind(user.query)
         except StreamgaugeError:
             if old is not None:
                 self.windows[name] = old
@@ -291,7 +292,7 @@ class Registry:
         if isinstance(query, Query):
             for name in query.streams:
                 self._refuse_changes(query, self.stream(name))
-            query.bind(self.stream(query.stream), self.windows, self.functions)
+            self._bind(query)
         streams = [self.stream(name) for name in query.streams]
         check_freshness(query, streams, self.windows)
         if isinstance(query, Query):
@@ -300,6 +301,9 @@ class Registry:
             if name not in self.tables:
                 raise _missing("table", name, self.tables)
         return ""
+
+    def _bind(self, query: Query) -> None:
+        query.bind(self.stream(query.stream), self.windows, self.functions, self.tables)
 
     def _refuse_changes(self, query: Query, stream: Stream) -> None:
         """Sketches across streams count rows that stay."""

@@ -1,7 +1,8 @@
 """Sharing: thousands of queries folded into few pieces of work.
 
-Queries over latest values of one column share a *portfolio*; queries over windows share a *table*
-when they agree in filter, grouping, columns and pane width, whatever their lengths and aggregates.
+Queries over latest values of one column share a *portfolio*, those that are deferred the models of
+its series; queries over windows share a *table* when they agree in filter, grouping, columns and
+pane width, whatever their lengths and aggregates.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from streamgauge.kernel.hashing import stable_hash
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
 from streamgauge.operators.predicate import Predicate
+from streamgauge.plan.deferral import deferred
 from streamgauge.plan.query import widened
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
@@ -33,6 +35,17 @@ class PortfolioKey:
     def text(self) -> str:
         """Name of the state of this piece."""
         return json.dumps(["latest", self.x, self.y])
+
+
+@dataclass(frozen=True, slots=True)
+class DeferralKey:
+    """What deferred queries must agree in to share the model of each series."""
+
+    x: str | None
+
+    def text(self) -> str:
+        """Name of the state of this piece."""
+        return json.dumps(["drift", self.x])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +101,9 @@ class TableKey:
         return stable_hash(self.text()) % shards
 
 
+PieceKey: TypeAlias = PortfolioKey | DeferralKey | TableKey
+
+
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
     """The pieces of work of one stream, each with its queries in order of their numbers.
@@ -101,10 +117,18 @@ class StreamPlan:
     tables: dict[TableKey, list[Standing]]
     derived: dict[str, Expr] = field(default_factory=dict)
     functions: Functions = field(default_factory=dict)
+    deferrals: dict[DeferralKey, list[Standing]] = field(default_factory=dict)
+
+    def standings(self, key: PieceKey) -> list[Standing]:
+        """The queries that share a piece."""
+        if isinstance(key, DeferralKey):
+            return self.deferrals[key]
+        return self.portfolios[key] if isinstance(key, PortfolioKey) else self.tables[key]
 
     def numbers(self) -> tuple[str, ...]:
         """Columns read as numbers."""
         used = dict.fromkeys(c for key in self.portfolios for c in (key.x, key.y) if c)
+        used.update(dict.fromkeys(key.x for key in self.deferrals if key.x))
         for key in self.tables:
             read = (key.x, key.y, key.weight)
             used.update(dict.fromkeys(c for c in read if c and not self._worded(key, c)))
@@ -113,7 +137,9 @@ class StreamPlan:
 
     def words(self) -> tuple[str, ...]:
         """Columns read as names: keys, groups, text in filters."""
-        used = dict.fromkeys(self.stream.key if self.portfolios else ())
+        used = dict.fromkeys(self.stream.key if self.portfolios or self.deferrals else ())
+        for standings in self.deferrals.values():
+            used.update(dict.fromkeys(c for one in standings for c in one.query.group_by))
         for key in self.tables:
             used.update(dict.fromkeys((*key.group_by, *key.by)))
             used.update(dict.fromkeys(c for c in (key.x,) if c and self._worded(key, c)))
@@ -138,6 +164,8 @@ def share(registry: Registry, stream: Stream) -> StreamPlan:
         key = piece_of(registry, standing)
         if isinstance(key, PortfolioKey):
             plan.portfolios.setdefault(key, []).append(standing)
+        elif isinstance(key, DeferralKey):
+            plan.deferrals.setdefault(key, []).append(standing)
         else:
             plan.tables.setdefault(key, []).append(standing)
     return plan
@@ -150,11 +178,13 @@ def _reads(standing: Standing, stream: Stream) -> bool:
     return standing.query.stream == stream.name
 
 
-def piece_of(registry: Registry, standing: Standing) -> PortfolioKey | TableKey:
+def piece_of(registry: Registry, standing: Standing) -> PieceKey:
     """The shared piece of work a query belongs to."""
     query = standing.query
     window = registry.window_of(query)
     select = query.select
+    if deferred(query):
+        return DeferralKey(select.x)
     if window is None:
         return PortfolioKey(select.x, select.y)
     stream = registry.stream(query.stream)

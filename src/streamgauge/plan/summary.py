@@ -28,10 +28,11 @@ def choice_for(query: Query, statistics: Statistics | None = None) -> Choice:
     known = statistics or Statistics()
     if query.select.correlated:
         # Ranks are summarised one group at a time; a bank of its own would gain nothing.
-        need = Need(Rank(0.0), query.contract, rows=known.rows, memory=query.memory)
+        need = Need(Rank(0.0), query.contract.at_once(), rows=known.rows, memory=query.memory)
         return choose(need, seed=SEED)
     question = query.select.question()
-    need = Need(question, query.contract, groups=known.groups, rows=known.rows, memory=query.memory)
+    owed = query.contract.at_once()
+    need = Need(question, owed, groups=known.groups, rows=known.rows, memory=query.memory)
     return choose(need, seed=SEED)
 
 

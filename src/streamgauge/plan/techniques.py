@@ -1,7 +1,8 @@
 """Techniques: who can answer a query, and whose offer is taken.
 
 A technique is a file and a line in `TECHNIQUES`. It looks at a query and offers to hold its
-contract, or says what keeps it from that. Of the offers the smallest is taken.
+contract, or says what keeps it from that. Of the offers the one with the least work for a row is
+taken, of those the smallest.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TypeAlias
 from streamgauge.contracts.contract import Contract
 from streamgauge.kernel.errors import ContractUnsatisfiable
 from streamgauge.plan.across import AcrossStreams
+from streamgauge.plan.deferral import Deferral
 from streamgauge.plan.exact_work import ExactWork
 from streamgauge.plan.nodes import Node
 from streamgauge.plan.offer import Offer, Refusal, Statistics, Technique
@@ -22,17 +24,23 @@ from streamgauge.plan.rewrites.set_size import set_size
 from streamgauge.plan.rewrites.top_list import top_list
 from streamgauge.plan.summary import KeptValues, Synopses
 
-TECHNIQUES: tuple[Technique, ...] = (ExactWork(), KeptValues(), Synopses(), AcrossStreams())
+TECHNIQUES: tuple[Technique, ...] = (
+    ExactWork(),
+    Deferral(),
+    KeptValues(),
+    Synopses(),
+    AcrossStreams(),
+)
 # Plans over rows that become queries of numbers when a tolerance is given.
 Rewrite: TypeAlias = Callable[[str, Node, Contract, Cadence], list[Query] | None]
 REWRITES: tuple[Rewrite, ...] = (top_list, set_size, join_size)
 
 
 def bids(query: Query, statistics: Statistics) -> tuple[list[Offer], list[Refusal]]:
-    """What all techniques say to a query: offers, the smallest first, and refusals."""
+    """What all techniques say to a query: offers, the least work first, and refusals."""
     said = [technique.offer(query, statistics) for technique in TECHNIQUES]
     offers = [bid for bid in said if isinstance(bid, Offer)]
-    offers.sort(key=lambda offer: (offer.nbytes, offer.row_cost))
+    offers.sort(key=lambda offer: (offer.row_cost, offer.nbytes))
     return offers, [bid for bid in said if isinstance(bid, Refusal)]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from streamgauge.contracts.contract import Contract
 from streamgauge.kernel.errors import ContractUnsatisfiable
 from streamgauge.language.statements import Terms
+from streamgauge.plan.over import Over
 from streamgauge.plan.query import Cadence, every, on_change, on_close
 
 # Nothing is said about a confidence: the usual one, so that a width alone can be asked for.
@@ -29,6 +30,10 @@ class Owed:
         Whether windows are filled from kept history.
     mode
         changes, append or store; empty when nothing was said.
+    regime, trend
+        How a deferred query is brought up to date, and whether its answers carry a slope.
+    over
+        The extreme that is asked of the values; None: the values themselves.
 
     Examples
     --------
@@ -42,9 +47,19 @@ class Owed:
     history: bool = True
     mode: str = ""
     memory: int | None = None
+    regime: str = ""
+    trend: bool = False
+    over: Over | None = None
 
     def contract_or(self, default: Contract) -> Contract:
-        """The contract that was asked for, or a default for an aggregate that says nothing."""
+        """The contract that was asked for, or a default for an aggregate that says nothing.
+
+        What is owed throughout is owed by each answer at once, so it must not fail at all.
+        """
+        return self.over_time(default).at_once()
+
+    def over_time(self, default: Contract) -> Contract:
+        """The same where it is judged by the share of time that it holds."""
         return replace(self.contract or default, freshness=self.fresh)
 
 
@@ -58,6 +73,8 @@ def owed(terms: Terms) -> Owed:
         terms.history is not False,
         terms.mode,
         _memory(terms),
+        terms.regime,
+        terms.trend,
     )
 
 
@@ -76,18 +93,26 @@ def _contract(terms: Terms) -> Contract | None:
                 f"CONFIDENCE {terms.confidence:g} without WITHIN",
                 f"write WITHIN 5 PERCENT CONFIDENCE {terms.confidence:g}, or leave it out",
             )
+        if terms.throughout:
+            raise ContractUnsatisfiable(
+                "THROUGHOUT says for how long, and nothing says how far off",
+                "THROUGHOUT without WITHIN",
+                "write WITHIN 5 PERCENT CONFIDENCE 95% THROUGHOUT, or leave it out",
+            )
         return None
     if terms.within == 0.0:
         return Contract.exact()
     sure = CONFIDENCE if terms.confidence is None else terms.confidence
-    if terms.guaranteed or terms.throughout:
-        # What cannot fail holds for every answer, and for all of them at once.
+    if terms.guaranteed:
         sure = 1.0
     if terms.unit == "rank":
-        return Contract.rank(terms.within, confidence=sure)
-    if terms.unit == "percent":
-        return Contract.relative(terms.within / 100.0, confidence=sure)
-    return Contract.absolute(terms.within, confidence=sure)
+        found = Contract.rank(terms.within, confidence=sure)
+    elif terms.unit == "percent":
+        found = Contract.relative(terms.within / 100.0, confidence=sure)
+    else:
+        found = Contract.absolute(terms.within, confidence=sure)
+    # What cannot fail holds throughout as it is.
+    return replace(found, throughout=terms.throughout and sure < 1.0)
 
 
 def _refuse_preference(terms: Terms) -> None:
@@ -106,6 +131,7 @@ def _memory(terms: Terms) -> int | None:
             raise ContractUnsatisfiable(
                 f"a budget of {what} cannot be held to here",
                 f"BUDGET {what.upper()} {amount:g}",
-                "BUDGET MEMORY bounds the bytes of a summary; a window bounds those of rows",
+                "BUDGET MEMORY bounds the bytes of a summary; a stream states its CAPACITY, what "
+                "its deferred queries may read a tick",
             )
     return int(terms.budget[0][1]) if terms.budget else None

@@ -2,7 +2,7 @@
 
 A block is one Arrow file per shard and epoch. Always there: query, version, group, as_of, value.
 Only where some answer differs from the default: low, high, coverage, silent, revision; and basis,
-confidence, spent, met where some answer rests on a synopsis.
+confidence, spent, met where some answer rests on a synopsis or is deferred; slope where it has one.
 `expand` gives the full public schema back.
 """
 
@@ -49,6 +49,7 @@ class Block:
     names: list[str]
     texts: list[str]
     spent: Floats
+    slope: Floats
     basis: Codes
     sworn: list[tuple[str, float]]
     contracts: Contracts
@@ -97,6 +98,8 @@ def write_block(path: Path, block: Block, *, epoch: int) -> None:
         columns["confidence"] = pa.array(sure[block.basis])
         columns["spent"] = pa.array(block.spent)
         columns["met"] = pa.array(_met(block))
+    if block.slope.any():
+        columns["slope"] = pa.array(block.slope)
     table = pa.table(columns)
     table = table.replace_schema_metadata({_TAG: FORMAT, "epoch": str(epoch)})
     write_table(path, table)
@@ -121,6 +124,7 @@ def expand(table: pa.Table, epoch: int) -> pa.Table:
     spent = _column(table, "spent", pa.array(np.zeros(n))).to_numpy()
     confidence = _column(table, "confidence", pa.array(np.ones(n)))
     basis = _column(table, "basis", pa.array(["exact"] * n, pa.string())).cast(pa.string())
+    sworn = basis
     if silent.any():
         basis = pc.if_else(pa.array(silent > 0), "interrupted", basis)
     if "met" in table.column_names:
@@ -142,8 +146,9 @@ def expand(table: pa.Table, epoch: int) -> pa.Table:
             revision,
             coverage,
             basis,
-            _charges(width, silent, spent, basis, confidence.to_numpy()),
+            _charges(width, silent, spent, sworn, confidence.to_numpy()),
             met,
+            _column(table, "slope", pa.array(np.zeros(n))),
         ],
         schema=ANSWERS,
     )
@@ -176,7 +181,7 @@ def _charges(
     amount[first], delta[first] = spent[own], 1.0 - confidence[own]
     second = offsets[:-1][other] + own[other]
     by[second] = np.where(silent[other] > 0, "interruption", "late rows")
-    amount[second] = np.where(silent[other] > 0, np.inf, (width - spent)[other])
+    amount[second] = (width - spent)[other]
     charges = pa.StructArray.from_arrays(
         [pa.array(by.tolist(), pa.string()), pa.array(amount), pa.array(delta)],
         fields=list(CHARGE),

@@ -72,6 +72,8 @@ class Stream:
     changes
         Text column that says what a row does: + adds it, - takes an equal one away. None: every
         row adds itself.
+    capacity
+        Values of members that deferred queries may read a tick, in the whole home. None: any.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Stream:
     keep: Duration = HOUR
     future: Duration | None = DAY
     changes: str | None = None
+    capacity: int | None = None
 
     def __post_init__(self) -> None:
         if self.schema.type(self.time) not in ("time", "int"):
@@ -100,6 +103,12 @@ class Stream:
                 f"column {self.changes!r} of stream {self.name!r} cannot say what a row does",
                 f"its type is {self.schema.type(self.changes)}",
                 "name a text column that holds + and -",
+            )
+        if self.capacity is not None and self.capacity < 1:
+            raise BindError(
+                f"capacity of stream {self.name!r} must be positive",
+                f"got {self.capacity} reads a tick",
+                "write capacity=100_000, or leave it out",
             )
         if self.tick <= 0:
             raise BindError(
@@ -130,7 +139,8 @@ class Stream:
             "keep": self.keep,
             "future": self.future,
         }
-        return plain if self.changes is None else {**plain, "changes": self.changes}
+        more = {"changes": self.changes, "capacity": self.capacity}
+        return {**plain, **{name: given for name, given in more.items() if given is not None}}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Stream:
@@ -147,4 +157,5 @@ class Stream:
             keep=data["keep"],
             future=data["future"],
             changes=data.get("changes"),
+            capacity=data.get("capacity"),
         )

@@ -246,8 +246,8 @@ def terms() -> SearchStrategy[Terms]:
         st.booleans(),
     )
     shares = st.builds(
-        lambda share, all_of_it: {"confidence": share, "throughout": all_of_it},
-        st.floats(0.5, 1.0),
+        lambda share, all_of_it: {**share, "throughout": all_of_it},
+        st.just({}) | st.floats(0.5, 1.0).map(lambda share: {"confidence": share}),
         st.booleans(),
     )
     preferences = st.builds(
@@ -265,6 +265,8 @@ def terms() -> SearchStrategy[Terms]:
             "history": st.booleans(),
             "mode": st.sampled_from(("store", "append", "changes")),
             "preference": preferences,
+            "regime": st.sampled_from(("timer", "watch")),
+            "trend": st.booleans(),
         },
     )
     return st.builds(
@@ -296,6 +298,7 @@ def _streams() -> SearchStrategy[CreateStream]:
         "future": st.none() | durations,
         "late": late,
         "changes": names,
+        "capacity": st.integers(1, 10**6),
     }
     own: tuple[tuple[str, dict[str, SearchStrategy[Any]]], ...] = (
         ("files", {"format": st.sampled_from(("csv", "parquet"))}),

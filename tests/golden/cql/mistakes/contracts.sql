@@ -51,7 +51,7 @@ SELECT sym FROM trades [NOW] BUDGET MEMORY 1 MB;
 SELECT AVG(price) FROM trades [NOW] BUDGET CPU 0.5;
 -- ContractUnsatisfiable: a budget of cpu cannot be held to here
 --   detail: BUDGET CPU 0.5
---   hint: BUDGET MEMORY bounds the bytes of a summary; a window bounds those of rows
+--   hint: BUDGET MEMORY bounds the bytes of a summary; a stream states its CAPACITY, what its deferred queries may read a tick
 
 SELECT AVG(price) FROM trades [NOW] BUDGET MEMORY 1 PARSEC;
 -- ParseError: unknown unit 'PARSEC' of a budget

@@ -1,0 +1,117 @@
+"""Block: the values of all series at a few consecutive ticks, a row of columns per series.
+
+Cells are walked one after the other over a block, so what a cell reads lies side by side.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.drift.paths import take_in
+from streamgauge.kernel.jit import compiled
+from streamgauge.operators.emission import ALWAYS, Floats, Ints
+
+# Drift is estimated and regimes are chosen at whole multiples of so many fresh ticks.
+LENGTH = 64
+# An interrupted answer is given again after so many gaps, where none is declared.
+AGAIN = 8.0
+# Cells of a block, over all series: more would not stay in the cache.
+AREA = 1 << 20
+
+
+class Block(NamedTuple):
+    """`value[s, j]` is the latest value of series s at `ticks[j]`.
+
+    `came` says where a series has a row, `before` the tick of its last row ahead of the block,
+    `steady` which series were never silent in it. `other` is as `value` had no row been late, and
+    empty where no row was.
+    """
+
+    ticks: Ints
+    value: Floats
+    came: npt.NDArray[np.uint8]
+    before: Ints
+    steady: npt.NDArray[np.uint8]
+    other: Floats
+
+
+def room(n_series: int, ticks: Ints) -> Block:
+    """A block to be filled."""
+    n, t = n_series, len(ticks)
+    none = np.empty((0, 0))
+    came = np.zeros((n, t), np.uint8)
+    before = np.full(n, ALWAYS, np.int64)
+    return Block(ticks, np.empty((n, t)), came, before, np.ones(n, np.uint8), none)
+
+
+@compiled
+def fill(block, paths, rows, start, stop, revise):  # type: ignore[no-untyped-def]
+    """Take rows in; say whether some value would be another had no row been late."""
+    ticks, value, came = block.ticks, block.value, block.came
+    place, times, lates, column, row_ticks = rows.place, rows.ts, rows.late, rows.x, rows.tick
+    j, missed = 0, False
+    newest, known = paths.ts, paths.value
+    for i in range(start, stop):
+        while ticks[j] < row_ticks[i]:
+            j += 1
+        s, x, ts = place[i], column[i], times[i]
+        if s < 0 or np.isnan(x) or ts < newest[s]:
+            continue
+        if not lates[i] or revise:
+            newest[s] = ts
+            value[s, j] = x
+            came[s, j] = 1
+        else:
+            missed = True
+    for s in range(len(known)):
+        missed = missed or not np.isnan(paths.missed[s])
+        block.before[s] = paths.tick[s]
+        at, last = paths.tick[s], known[s]
+        longest = np.int64(0)
+        for k in range(len(ticks)):
+            if came[s, k]:
+                last = value[s, k]
+                longest = max(longest, ticks[k] - at) if at != ALWAYS else longest
+                take_in(paths, s, ticks[k], last)
+                known[s], paths.tick[s] = last, ticks[k]
+                at = ticks[k]
+            else:
+                value[s, k] = last
+        if at != ALWAYS and len(ticks) > 0:
+            longest = max(longest, ticks[-1] - at)
+        block.steady[s] = longest <= paths.gap[s]
+    return missed
+
+
+@compiled
+def fill_other(block, paths, rows, start, stop, revise, newest, other):  # type: ignore[no-untyped-def]
+    """Write what the values had been without late rows; `newest` is the times before the block."""
+    pending, pending_ts = paths.missed, paths.missed_ts
+    for k in range(len(block.ticks)):
+        while start < stop and rows.tick[start] == block.ticks[k]:
+            s, x, ts = rows.place[start], rows.x[start], rows.ts[start]
+            late = rows.late[start] and not revise
+            start += 1
+            if s < 0 or np.isnan(x) or ts < newest[s]:
+                continue
+            if not late:
+                newest[s] = ts
+                pending[s], pending_ts[s] = np.nan, ALWAYS
+            elif ts >= pending_ts[s]:
+                pending[s], pending_ts[s] = x, ts
+        for s in range(len(pending)):
+            other[s, k] = block.value[s, k] if np.isnan(pending[s]) else pending[s]
+
+
+@compiled
+def age(block, s, j):  # type: ignore[no-untyped-def]
+    """Ticks since the last row of a series, at a tick of the block."""
+    for k in range(j, -1, -1):
+        if block.came[s, k]:
+            return block.ticks[j] - block.ticks[k]
+    if block.before[s] == ALWAYS:
+        return np.int64(0)
+    return block.ticks[j] - block.before[s]

@@ -1,0 +1,46 @@
+"""Regime: whether a cell is watched at every tick or left to a timer, by what either costs.
+
+The costs were measured with `bench deferral` and are written down here, so that a choice depends
+on the data alone and is the same in every replay. Watching may take a stated share of the time that
+taking the rows in does; it then saves answers, and holds its promise by construction.
+"""
+
+from __future__ import annotations
+
+from streamgauge.drift.cells import TIMER, WATCH
+from streamgauge.kernel.jit import compiled
+
+# Nanoseconds: to take in a row; to watch a cell for a tick, and a member of it; to evaluate a cell.
+ROW = 60.0
+WATCHED, WATCHED_MEMBER = 2.0, 0.5
+EVALUATED, EVALUATED_MEMBER = 200.0, 12.0
+# Share of the time for rows that watching may take.
+SHARE = 0.3
+# A timer evaluates about so often in the time that a watched answer lasts.
+TIMER_RATE = 4.0
+
+
+@compiled
+def choose(memory, cells, links, rows_per_tick, scarce, anew):  # type: ignore[no-untyped-def]
+    """Choose the regime of the cells that have none yet, or of all of them anew.
+
+    Where capacity is scarce nobody is watched unasked: a watched cell is due at every tick.
+    """
+    left = 0.0 if scarce else SHARE * ROW * rows_per_tick
+    for c in range(len(cells.query)):
+        n = links.pointer[c + 1] - links.pointer[c]
+        price = WATCHED + WATCHED_MEMBER * n
+        exact = cells.width[c] == 0.0 or cells.confidence[c] >= 1.0
+        if cells.asked[c] != 0:
+            memory.regime[c] = cells.asked[c]
+        elif exact or (cells.window[c] > 0 and not scarce):
+            memory.regime[c] = WATCH
+        elif anew or memory.regime[c] == 0:
+            usual = float(memory.usual[c])
+            if memory.regime[c] != TIMER:
+                usual /= TIMER_RATE
+            evaluated = (EVALUATED + EVALUATED_MEMBER * n) / max(1.0, usual)
+            cheaper = usual > 0.0 and evaluated >= price and not scarce
+            memory.regime[c] = WATCH if cheaper or price <= left else TIMER
+        if memory.regime[c] == WATCH:
+            left -= price

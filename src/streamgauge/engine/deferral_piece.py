@@ -1,0 +1,370 @@
+"""The deferred queries of a shard over one column: models of the series, cells, and their walk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from streamgauge.drift import block as blocks
+from streamgauge.drift import extremes as deques
+from streamgauge.drift.answer import Scene
+from streamgauge.drift.cells import WATCH, Memory, fresh, picked
+from streamgauge.drift.paths import Paths, estimate_due, no_paths, with_room
+from streamgauge.drift.peaks import fill_peaks
+from streamgauge.drift.regime import choose
+from streamgauge.drift.schedule import walk_within
+from streamgauge.drift.walk import walk
+from streamgauge.engine.family import Family
+from streamgauge.engine.naming import Groups
+from streamgauge.engine.pieces import Bench, Given, arrivals
+from streamgauge.engine.roster import Kin, Roster, compiled, kin_of
+from streamgauge.engine.rows import Rows
+from streamgauge.operators.emission import (
+    ALWAYS,
+    GIVEN,
+    GROUP,
+    LAST,
+    LAST_COVERAGE,
+    LAST_EPOCH,
+    LAST_HIGH,
+    LAST_LOW,
+    LAST_SILENT,
+    LAST_SPENT,
+    LAST_TICK,
+    MEMORY,
+    REVISION,
+    Arrivals,
+    Codes,
+    Floats,
+    Ints,
+    Span,
+    empty_answers,
+)
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.sharing import DeferralKey
+from streamgauge.streams.stream import Stream
+
+# Regimes are chosen anew after so many ticks; typical gaps rest on the last so many.
+REVIEW = 4096
+RECENT = 64
+BASES = {True: "deferral by watch", False: "deferral by timer"}
+_NO_KEYS: Codes = np.empty(0, np.int32)
+
+
+@dataclass(slots=True)
+class DeferralPiece:
+    """Models of series, and the cells of this shard that rest on them.
+
+    `who` has number, version and cells of each query; `ticks` counts the ticks walked, `recent`
+    are the last of them, `rows` counts rows; `families` has the groups of series by columns.
+    """
+
+    key: DeferralKey
+    paths: Paths = field(default_factory=no_paths)
+    memory: Memory = field(default_factory=lambda: fresh(0))
+    extremes: deques.Extremes = field(default_factory=lambda: deques.fresh(0))
+    who: list[tuple[int, int, int]] = field(default_factory=list)
+    ticks: int = 0
+    rows: int = 0
+    recent: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    spacing: float = 1.0
+    families: dict[tuple[str, ...], Family] = field(default_factory=dict)
+    roster: Roster | None = None
+    standings: list[Standing] = field(default_factory=list)
+    kin: dict[tuple[int, int], Kin] = field(default_factory=dict)
+    compiled_for: int = -1
+
+    def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
+        """Compile the queries of this shard; cells that stay keep their memory."""
+        self.standings = [s for s in queries if _mine(s, bench)]
+        for columns in {s.query.group_by for s in self.standings if s.query.group_by}:
+            if columns not in self.families:
+                self.families[columns] = Family(Groups(columns, bench.shard, bench.shards))
+        self._compile(bench, registry)
+
+    def adopt(self, other: DeferralPiece) -> None:
+        """Take over what another copy has compiled."""
+        self.roster, self.standings = other.roster, other.standings
+        self.kin, self.compiled_for = other.kin, other.compiled_for
+
+    def _compile(self, bench: Bench, registry: Registry | None) -> None:
+        """Cells of all queries; without a registry only those that follow the series anew."""
+        found = {}
+        for standing in self.standings:
+            who = standing.id, standing.version
+            family = self.families.get(standing.query.group_by)
+            steady = standing.query.series is not None or standing.query.members is not None
+            if who in self.kin and steady and (registry is None or not standing.query.members):
+                found[who] = self.kin[who]
+                continue
+            groups, homes = (None, _NO_KEYS) if family is None else (family.groups, family.homes)
+            tables = {} if registry is None else registry.tables
+            found[who] = kin_of(standing, bench, tables, groups, homes)
+        before, self.kin = self.kin, found
+        self._rearrange(before, bench)
+
+    def _rearrange(self, before: dict[tuple[int, int], Kin], bench: Bench) -> None:
+        """Compile the cells; move the memory of those that stay to their new places."""
+        kin, old = list(self.kin.values()), self.roster
+        self.roster = compiled(self.standings, kin, bench)
+        self.compiled_for = len(bench.series.names)
+        starts, start = {}, 0
+        for number, version, size in self.who:
+            starts[number, version] = start, size
+            start += size
+        parts = [_places(starts.get(who), before.get(who), one) for who, one in self.kin.items()]
+        cells = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        who = [(*key, one.size) for key, one in self.kin.items()]
+        if who == self.who and (cells == np.arange(len(cells))).all():
+            return
+        windowed = cells[self.roster.cells.window > 0]
+        held = np.full(len(windowed), -1, np.int64)
+        if old is not None:
+            there = windowed >= 0
+            held[there] = old.cells.deque[windowed[there]]
+        self.extremes = deques.take(self.extremes, held)
+        self.memory, self.who = picked(self.memory, cells), who
+
+    def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
+        """Fold rows and evaluate what is due."""
+        self._take_homes(bench, rows)
+        if self.compiled_for != len(bench.series.names):
+            self._compile(bench, None)
+        assert self.roster is not None, "advance before seat"
+        self._begin(int(span.tick))
+        given: list[Given] = []
+        for part, sid, upto in self._stretches(bench, rows, span):
+            given += self._given(self._walk(bench, part, sid, upto))
+        return given
+
+    def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
+        """Learn from rows of the past; answer nothing."""
+        self._take_homes(bench, rows)
+        if self.compiled_for != len(bench.series.names):
+            self._compile(bench, None)
+        self._walk(bench, rows, bench.sid, span, answering=False)
+
+    def refill(self, bench: Bench, rows: Rows, span: Span) -> None:
+        """Give extremes that are new here what the kept history holds."""
+        past = DeferralPiece(self.key, roster=self.roster, extremes=self.extremes)
+        past.memory, past.compiled_for = self.memory, self.compiled_for
+        past._walk(bench, rows, bench.sid, span, answering=False, only=self._new_extremes())
+        self.extremes = past.extremes
+
+    def _new_extremes(self) -> Ints:
+        """Cells with an extreme over a window that has not begun."""
+        if self.roster is None or not self.roster.n_deques:
+            return np.empty(0, np.int64)
+        new = (self.roster.cells.window > 0) & (self.memory.begun == ALWAYS)
+        return np.flatnonzero(new)
+
+    def hungry(self) -> bool:
+        """Whether some window that asks for history has not begun."""
+        assert self.roster is not None
+        return bool((self.roster.cells.born[self._new_extremes()] == ALWAYS).any())
+
+    def _begin(self, tick: int, *, hungry: bool = False) -> None:
+        new = self._new_extremes()
+        assert self.roster is not None
+        if hungry:
+            new = new[self.roster.cells.born[new] == ALWAYS]
+        self.memory.begun[new] = tick
+
+    def vouch(self, tick: int) -> None:
+        """Say from which tick on filled windows know all values."""
+        self._begin(tick, hungry=True)
+
+    def _take_homes(self, bench: Bench, rows: Rows) -> None:
+        """Give series that are new their groups, by the first row of each."""
+        stale = False
+        for family in self.families.values():
+            stale |= family.welcome(bench, rows)
+        if stale:
+            self._compile(bench, None)
+
+    def _stretches(
+        self, bench: Bench, rows: Rows, span: Span
+    ) -> Iterator[tuple[Rows, Codes, Span]]:
+        """The rows, cut before each tick at which a series moves to another group."""
+        moves = sorted(
+            {at for family in self.families.values() for at in family.moves(bench, rows)}
+        )
+        start = 0
+        for at in [*moves, None]:
+            stop = len(rows) if at is None else int(np.searchsorted(rows.tick, at))
+            last = span.last if at is None else at - 1
+            cut = slice(start, stop)
+            yield rows.take(cut), bench.sid[cut], span._replace(tick=span.tick, last=last)
+            start, span = stop, span._replace(tick=last)
+            if at is not None:
+                end = int(np.searchsorted(rows.tick, at, side="right"))
+                for family in self.families.values():
+                    family.resettle(bench, rows.take(slice(stop, end)), bench.sid[stop:end])
+                self._compile(bench, None)
+
+    def _walk(
+        self,
+        bench: Bench,
+        rows: Rows,
+        sid: Codes,
+        span: Span,
+        *,
+        answering: bool = True,
+        only: Ints | None = None,
+    ) -> Floats:
+        """Walk the ticks of a span block by block."""
+        self.paths = with_room(self.paths, len(bench.series.names))
+        arriving = arrivals(rows, self.key, sid, _NO_KEYS)
+        gap = bench.stream.expected_gap or 0
+        ticks = checked_ticks(rows.tick, self.recent, span, gap // bench.stream.tick)
+        self.rows += len(rows)
+        at, start, parts = 0, 0, []
+        while at < len(ticks):
+            n = min(self._to_boundary(), max(1, blocks.AREA // max(1, len(self.paths.value))))
+            chosen = ticks[at : at + n]
+            stop = int(np.searchsorted(rows.tick, chosen[-1], side="right"))
+            block = self._block(arriving, chosen, start, stop, bench.revises)
+            parts.append(self._step(block, bench, span.epoch, answering=answering, only=only))
+            self._pass(chosen, bench.stream)
+            at, start = at + len(chosen), stop
+        return np.concatenate(parts) if parts else empty_answers(0)
+
+    def _block(
+        self, rows: Arrivals, ticks: Ints, start: int, stop: int, revise: bool
+    ) -> blocks.Block:
+        block = blocks.room(len(self.paths.value), ticks)
+        newest = self.paths.ts.copy()
+        if blocks.fill(block, self.paths, rows, start, stop, revise):
+            other = np.empty_like(block.value)
+            blocks.fill_other(block, self.paths, rows, start, stop, revise, newest, other)
+            block = block._replace(other=other)
+        return block
+
+    def _step(
+        self, block: blocks.Block, bench: Bench, epoch: int, *, answering: bool, only: Ints | None
+    ) -> Floats:
+        """Bring the cells over a block; without answers only extremes move."""
+        roster = self.roster
+        assert roster is not None
+        gap = bench.stream.expected_gap
+        again = gap // bench.stream.tick if gap else int(blocks.AGAIN * self.spacing)
+        scene = Scene(
+            block, self.paths, roster.cells, roster.links, self.memory, roster.tables,
+            self.spacing, max(1, again), epoch,
+        )  # fmt: skip
+        if not answering:
+            which = np.flatnonzero(roster.cells.window > 0) if only is None else only
+            if len(which):
+                self.extremes = fill_peaks(which, scene, self.extremes)
+            return empty_answers(0)
+        if bench.stream.capacity is None:
+            out, self.extremes = walk(scene, self.extremes, empty_answers())
+        else:
+            before = int(self.recent[-1]) if len(self.recent) else int(ALWAYS)
+            capacity = max(1, bench.stream.capacity // bench.shards)
+            out, self.extremes = walk_within(
+                scene, before, capacity, self.extremes, empty_answers()
+            )
+        given: Floats = out
+        return given
+
+    def _to_boundary(self) -> int:
+        """Ticks until drift is estimated next: at powers of two, then every so many."""
+        if self.ticks >= blocks.LENGTH:
+            return blocks.LENGTH - self.ticks % blocks.LENGTH
+        return max(2, 1 << self.ticks.bit_length()) - self.ticks
+
+    def _pass(self, ticks: Ints, stream: Stream) -> None:
+        """Count ticks; at a boundary estimate drifts and choose regimes."""
+        last = self._to_boundary() == len(ticks)
+        self.ticks += len(ticks)
+        self.recent = np.concatenate((self.recent, ticks))[-RECENT - 1 :]
+        if not last:
+            return
+        estimate_due(self.paths, ticks[-1], (stream.expected_gap or 0) / stream.tick)
+        if len(self.recent) > 1:
+            self.spacing = float(np.median(np.diff(self.recent)))
+        assert self.roster is not None
+        anew = self.ticks % REVIEW == 0
+        if anew or not self.memory.regime.all():
+            choose(self.memory, self.roster.cells, self.roster.links, self.rows / self.ticks, anew)
+
+    def newest(self) -> Iterator[tuple[Standing, str, list[float], tuple[str, float], float]]:
+        """The newest answer of each cell: query, group, its memory, what it rests on, its slope."""
+        assert self.roster is not None
+        cells, memory = self.roster.cells, self.memory
+        asked = [
+            s
+            for s, size in zip(self.standings, self.roster.sizes, strict=True)
+            for _ in range(size)
+        ]
+        for c in np.flatnonzero(memory.evaluations).tolist():
+            value = float(memory.value[c])
+            eps = float(cells.width[c] * (abs(value) if cells.relative[c] else 1.0))
+            cell = [0.0] * MEMORY
+            cell[GIVEN], cell[LAST], cell[LAST_TICK] = 1.0, value, float(memory.since[c])
+            cell[LAST_LOW] = value - eps - float(memory.below[c])
+            cell[LAST_HIGH] = value + eps + float(memory.above[c])
+            cell[LAST_COVERAGE], cell[LAST_SILENT] = (
+                float(memory.coverage[c]),
+                float(memory.silent[c]),
+            )
+            cell[LAST_EPOCH], cell[LAST_SPENT] = float(memory.epoch[c]), 2.0 * eps
+            sworn = self._sworn(bool(memory.given[c] == WATCH), float(cells.confidence[c]))
+            yield asked[c], self.roster.texts[c], cell, sworn, float(memory.slope[c])
+
+    def _sworn(self, watched: bool, confidence: float) -> tuple[str, float]:
+        """What an answer rests on, and how surely."""
+        return (BASES[watched] if confidence < 1.0 else "exact"), confidence
+
+    def _given(self, matrix: Floats) -> list[Given]:
+        """Answers by what they rest on, with the texts of their groups."""
+        assert self.roster is not None
+        cells = self.roster.cells
+        place = matrix[:, GROUP].astype(np.int64)
+        watched = matrix[:, REVISION] == WATCH
+        sure = cells.confidence[place]
+        given = []
+        for kind, confidence in sorted(set(zip(watched.tolist(), sure.tolist(), strict=True))):
+            mine = (watched == kind) & (sure == confidence)
+            part = matrix[mine]
+            named, codes = np.unique(place[mine], return_inverse=True)
+            part[:, GROUP], part[:, REVISION] = codes, 0.0
+            texts = self.roster.texts[named].tolist()
+            given.append(Given(part, texts, *self._sworn(kind, confidence)))
+        return given
+
+
+def _mine(standing: Standing, bench: Bench) -> bool:
+    """Whether a shard has a part in a query: families are shared by their groups."""
+    family = standing.query.members is not None or standing.query.group_by
+    return bool(family) or standing.id % bench.shards == bench.shard
+
+
+def _places(slot: tuple[int, int] | None, old: Kin | None, new: Kin) -> Ints:
+    """Where the cells of a query were; -1 for those that are new."""
+    if slot is None:
+        return np.full(new.size, -1, np.int64)
+    start, size = slot
+    if size == new.size and (old is None or old is new or (old.texts == new.texts).all()):
+        return np.arange(start, start + size, dtype=np.int64)
+    assert old is not None, "the cells of a query are not those of its state"
+    index = {text: start + place for place, text in enumerate(old.texts)}
+    return np.array([index.get(text, -1) for text in new.texts], np.int64)
+
+
+def checked_ticks(rows: Ints, recent: Ints, span: Span, beat: int) -> Ints:
+    """Ticks with rows; in a silence also whole multiples of the expected gap, while awake."""
+    fresh_ticks = np.unique(rows)
+    if beat <= 0:
+        return fresh_ticks
+    known = fresh_ticks if not len(recent) else np.concatenate((recent[-1:], fresh_ticks))
+    ends = np.concatenate((known[1:], [span.last + 1])) if len(known) else known
+    parts = [fresh_ticks]
+    for begin, end in zip(known.tolist(), ends.tolist(), strict=True):
+        if end - begin > beat:
+            first = (max(begin, span.tick) // beat + 1) * beat
+            parts.append(np.arange(first, min(end, begin + span.rest + 1), beat))
+    return np.unique(np.concatenate(parts)).astype(np.int64)

@@ -1,0 +1,70 @@
+"""State of the deferred queries of a shard in the wire format."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from streamgauge.drift import extremes
+from streamgauge.drift.cells import Memory
+from streamgauge.drift.paths import Paths
+from streamgauge.engine.deferral_piece import DeferralPiece
+from streamgauge.engine.family import Family
+from streamgauge.engine.naming import Groups, pack_combiner, unpack_combiner
+from streamgauge.kernel.wire import Array
+from streamgauge.plan.sharing import DeferralKey
+
+Arrays = dict[str, Array]
+
+
+def pack_deferral(prefix: str, piece: DeferralPiece, arrays: Arrays) -> dict[str, Any]:
+    """Plain values of a piece; its arrays are added to `arrays`."""
+    for name, column in piece.paths._asdict().items():
+        arrays[f"{prefix}/path/{name}"] = column
+    for name, column in piece.memory._asdict().items():
+        arrays[f"{prefix}/cell/{name}"] = column
+    for name, column in extremes.pack(piece.extremes)._asdict().items():
+        arrays[f"{prefix}/extreme/{name}"] = column
+    arrays[f"{prefix}/who"] = np.array(piece.who, np.int64).reshape(len(piece.who), 3)
+    arrays[f"{prefix}/recent"] = piece.recent
+    families = []
+    for serial, family in enumerate(piece.families.values()):
+        place = f"{prefix}/family/{serial}"
+        pack_combiner(place, family.groups.combiner, arrays)
+        arrays[f"{place}/local"] = np.array(family.groups.local, np.int32)
+        arrays[f"{place}/homes"], arrays[f"{place}/known"] = family.homes, family.known
+        families.append([list(family.groups.columns), family.groups.texts])
+    return {
+        "key": piece.key.text(),
+        "ticks": piece.ticks,
+        "rows": piece.rows,
+        "spacing": piece.spacing,
+        "families": families,
+    }
+
+
+def unpack_deferral(
+    prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
+) -> DeferralPiece:
+    """Read a piece back."""
+    families = {}
+    for serial, (columns, texts) in enumerate(values["families"]):
+        place, by = f"{prefix}/family/{serial}", tuple(columns)
+        local = arrays[f"{place}/local"].tolist()
+        groups = Groups(by, shard, shards, unpack_combiner(place, arrays), local, texts)
+        families[by] = Family(groups, arrays[f"{place}/homes"], arrays[f"{place}/known"])
+    packed = {name: arrays[f"{prefix}/extreme/{name}"] for name in extremes.Packed._fields}
+    return DeferralPiece(
+        DeferralKey(json.loads(values["key"])[1]),
+        Paths(**{name: arrays[f"{prefix}/path/{name}"] for name in Paths._fields}),
+        Memory(**{name: arrays[f"{prefix}/cell/{name}"] for name in Memory._fields}),
+        extremes.unpack(**packed),
+        [(number, version, size) for number, version, size in arrays[f"{prefix}/who"].tolist()],
+        values["ticks"],
+        values["rows"],
+        arrays[f"{prefix}/recent"],
+        values["spacing"],
+        families,
+    )

@@ -1,0 +1,64 @@
+"""EXPLAIN of deferred queries: what is put off, how far, and which cells it has.
+
+These lines say what was asked. What was measured since is told by EXPLAIN ANALYZE.
+"""
+
+from __future__ import annotations
+
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Standing
+
+
+def deferral_lines(standing: Standing, shared: str) -> list[tuple[str, str]]:
+    """Steps between the answer and the scan, outermost first."""
+    query = standing.query
+    lines = []
+    if query.over is not None:
+        lines.append((f"Extreme {query.over}", "of the value at every tick with rows"))
+    chosen = f"by {query.regime}" if query.regime else "by timer or watch, chosen by cost"
+    if query.contract.confidence == 1.0:
+        chosen = "by watch"
+    chosen += ", with trend" if query.trend else ""
+    lines.append((f"Defer {query.select} {chosen}", f"spends {_spends(query)}, {shared}"))
+    lines.append((f"Latest {query.select.x} of {_series(query)}", _cells(query)))
+    return lines
+
+
+def deferral_budget(query: Query) -> str:
+    """What becomes of the error that is owed."""
+    kept = f"kept back 0 of {query.contract.within:g}"
+    if query.contract.confidence == 1.0:
+        return f"{kept}: answers that moved less are not given again"
+    missed = f"{100.0 * (1.0 - query.contract.confidence):.3g}%"
+    if query.contract.throughout:
+        return f"{kept}: in {missed} of the times between answers a tick may be further off"
+    return f"{kept}: {missed} of the ticks with rows may be further off"
+
+
+def _spends(query: Query) -> str:
+    """Width, confidence and form of what is owed."""
+    contract = query.contract
+    if contract.tolerance == "exact":
+        return "0"
+    if contract.tolerance == "relative":
+        width = f"{100.0 * contract.within:g}% of the value"
+    else:
+        width = f"{contract.within:g}"
+    form = "throughout" if contract.throughout else "at each tick"
+    return f"{width} at {100.0 * contract.confidence:g}% {form}"
+
+
+def _series(query: Query) -> str:
+    if query.members is not None:
+        return f"the series of {query.members.table}"
+    if query.series is None:
+        return "all series"
+    return f"{len(query.series)}{' weighted' if query.weights else ''} series"
+
+
+def _cells(query: Query) -> str:
+    if query.members is not None:
+        return f"spends 0, members {query.members}"
+    if query.group_by:
+        return f"spends 0, one cell for each {', '.join(query.group_by)}"
+    return "spends 0, one cell"
