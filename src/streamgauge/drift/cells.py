@@ -34,7 +34,7 @@ class Cells(NamedTuple):
     width: Floats
     relative: Bytes
     confidence: Floats
-    law: Bytes
+    law: Codes
     asked: Bytes
     born: Ints
     window: Ints

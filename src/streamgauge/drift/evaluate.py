@@ -43,16 +43,16 @@ def _seen(block, s, j, born):  # type: ignore[no-untyped-def]
 
 @compiled
 def _bridged(block, paths, s, j, v):  # type: ignore[no-untyped-def]
-    """Estimate of a silent series, and the variance of its error; an unheard one is as it was."""
+    """Estimate of a series, whether it is silent, and the variance of the estimate's error."""
     if block.steady[s]:
-        return v, 0.0
+        return v, False, 0.0
     quiet = float(age(block, s, j))
     if quiet <= paths.gap[s]:
-        return v, 0.0
+        return v, False, 0.0
     if paths.span[s] <= 0.0:
-        return v, np.inf
+        return v, True, np.inf
     unsure = paths.var[s] * (quiet + quiet * quiet / paths.span[s])
-    return v + paths.mu[s] * quiet, unsure
+    return v + paths.mu[s] * quiet, True, unsure
 
 
 @compiled
@@ -68,17 +68,16 @@ def linear(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
             continue
         known += 1
         w = links.weight[i] if weighted else 1.0
-        v, doubt = _bridged(block, paths, s, j, block.value[s, j])
-        if doubt > 0.0:
-            silent += 1
-            unsure += w * w * doubt
+        v, quiet, doubt = _bridged(block, paths, s, j, block.value[s, j])
+        silent += quiet
+        unsure += w * w * doubt
         total += w * v
         mass += w
         mu += w * paths.mu[s]
         var += w * w * paths.var[s]
         span = min(span, paths.span[s] if paths.items[s] >= ENOUGH else 0.0)
         if late:
-            other += w * block.other[s, j]
+            other += w * (v + block.other[s, j] - block.value[s, j])
     if known == 0:
         return Reading(np.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, np.nan)
     if cells.op[c] == AVG:
@@ -102,15 +101,14 @@ def foremost(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
         if not _seen(block, s, j, cells.born[c]):
             continue
         known += 1
-        v, doubt = _bridged(block, paths, s, j, block.value[s, j])
-        if doubt > 0.0:
-            silent += 1
-            unsure = max(unsure, doubt)
+        v, quiet, doubt = _bridged(block, paths, s, j, block.value[s, j])
+        silent += quiet
+        unsure = max(unsure, doubt)
         best = max(best, sign * v)
         var = max(var, paths.var[s])
         span = min(span, paths.span[s] if paths.items[s] >= ENOUGH else 0.0)
         if late:
-            other = max(other, sign * block.other[s, j])
+            other = max(other, sign * (v + block.other[s, j] - block.value[s, j]))
     if known == 0:
         return Reading(np.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, np.nan)
     value = sign * best
@@ -137,11 +135,10 @@ def is_linear(op):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def values(c, block, cells, links, out):  # type: ignore[no-untyped-def]
-    """Values of a linear cell at all ticks of a block, where all members are known and steady."""
+def values(c, first, last, block, cells, links, out):  # type: ignore[no-untyped-def]
+    """Values of a linear cell from one tick of a block up to another; see `plain`."""
     start, stop = links.pointer[c], links.pointer[c + 1]
-    n = len(block.ticks)
-    out[:n] = 0.0
+    out[first:last] = 0.0
     weighted = len(links.weight) > 0
     mass = 0.0
     for i in range(start, stop):
@@ -149,14 +146,14 @@ def values(c, block, cells, links, out):  # type: ignore[no-untyped-def]
         if weighted:
             w = links.weight[i]
             mass += w
-            for k in range(n):
+            for k in range(first, last):
                 out[k] += w * row[k]
         else:
             mass += 1.0
-            for k in range(n):
+            for k in range(first, last):
                 out[k] += row[k]
     if cells.op[c] == AVG:
-        for k in range(n):
+        for k in range(first, last):
             out[k] /= mass
 
 
@@ -165,11 +162,13 @@ def plain(c, block, cells, links):  # type: ignore[no-untyped-def]
     """Whether `values` may be used for a cell over the whole block."""
     if not is_linear(cells.op[c]) or cells.born[c] != ALWAYS or len(block.other) > 0:
         return False
+    weighted, mass = len(links.weight) > 0, 0.0
     for i in range(links.pointer[c], links.pointer[c + 1]):
         s = links.member[i]
         if not block.steady[s] or np.isnan(block.value[s, 0]):
             return False
-    return links.pointer[c + 1] > links.pointer[c]
+        mass += links.weight[i] if weighted else 1.0
+    return mass != 0.0 or (cells.op[c] == SUM and links.pointer[c + 1] > links.pointer[c])
 
 
 @compiled

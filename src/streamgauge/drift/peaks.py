@@ -20,23 +20,23 @@ from streamgauge.kernel.jit import compiled
 
 
 @compiled
-def over_window(c, scratch, peaks, scene, extremes):  # type: ignore[no-untyped-def]
-    """Write the extreme of a cell over its window at each tick of the block."""
+def over_window(c, first, last, scratch, peaks, scene, extremes):  # type: ignore[no-untyped-def]
+    """Write the extreme of a cell over its window, from one tick of the block up to another."""
     block, cells = scene.block, scene.cells
-    ticks, n = block.ticks, len(block.ticks)
     sign, window, deque, opened = cells.sign[c], cells.window[c], cells.deque[c], cells.opened[c]
-    if ticks[0] >= opened and plain(c, block, cells, scene.links):
-        values(c, block, cells, scene.links, scratch)
-        for k in range(n):
+    ticks = block.ticks[first:last]
+    if first < last and ticks[0] >= opened and plain(c, block, cells, scene.links):
+        values(c, first, last, block, cells, scene.links, scratch)
+        for k in range(first, last):
             scratch[k] *= sign
-        extremes = run(extremes, deque, ticks, scratch[:n], window, peaks[:n])
+        extremes = run(extremes, deque, ticks, scratch[first:last], window, peaks[first:last])
     else:
-        for k in range(n):
+        for k in range(first, last):
             value = sign * reading(c, k, block, scene.paths, cells, scene.links).value
-            if not np.isnan(value) and ticks[k] >= opened:
-                extremes = push(extremes, deque, ticks[k], value, window)
-            peaks[k] = top(extremes, deque, ticks[k], window)
-    for k in range(n):
+            if not np.isnan(value) and block.ticks[k] >= opened:
+                extremes = push(extremes, deque, block.ticks[k], value, window)
+            peaks[k] = top(extremes, deque, block.ticks[k], window)
+    for k in range(first, last):
         peaks[k] *= sign
     return extremes
 
@@ -78,19 +78,49 @@ def answer_peak(c, tick, peak, found, scene, extremes, out, n_out):  # type: ign
 
 
 @compiled
-def walk_peak(c, scratch, peaks, scene, extremes, out, n_out):  # type: ignore[no-untyped-def]
-    """Bring a cell with an extreme over the block."""
-    extremes = over_window(c, scratch, peaks, scene, extremes)
-    block, cells, memory = scene.block, scene.cells, scene.memory
-    if cells.paused[c]:
-        return out, n_out, extremes
+def _watch_peak(c, peaks, scene, extremes, out, n_out):  # type: ignore[no-untyped-def]
+    """Compare a watched extreme at each tick of the block."""
+    block, cells = scene.block, scene.cells
     for j in range(len(block.ticks)):
         tick = block.ticks[j]
-        if tick < cells.opened[c] or (memory.regime[c] == TIMER and memory.due[c] > tick):
+        if tick < cells.opened[c]:
             continue
         found = reading(c, j, block, scene.paths, cells, scene.links)
         if found.known > 0:
             out, n_out = answer_peak(c, tick, peaks[j], found, scene, extremes, out, n_out)
+    return out, n_out
+
+
+@compiled
+def _time_peak(c, scratch, peaks, scene, extremes, out, n_out):  # type: ignore[no-untyped-def]
+    """Evaluate an extreme as often as it is due; a deadline knows nothing of later ticks."""
+    block, cells, memory = scene.block, scene.cells, scene.memory
+    n, done = len(block.ticks), 0
+    while done < n:
+        due = max(memory.due[c], cells.opened[c])
+        j = done + np.searchsorted(block.ticks[done:], due)
+        stop = min(n, j + 1)
+        extremes = over_window(c, done, stop, scratch, peaks, scene, extremes)
+        done = stop
+        if j < n:
+            found = reading(c, j, block, scene.paths, cells, scene.links)
+            tick = block.ticks[j]
+            if found.known > 0:
+                out, n_out = answer_peak(c, tick, peaks[j], found, scene, extremes, out, n_out)
+            else:
+                memory.due[c] = tick + 1
+    return out, n_out, extremes
+
+
+@compiled
+def walk_peak(c, scratch, peaks, scene, extremes, out, n_out):  # type: ignore[no-untyped-def]
+    """Bring a cell with an extreme over the block."""
+    n = len(scene.block.ticks)
+    if scene.memory.regime[c] == TIMER and not scene.cells.paused[c]:
+        return _time_peak(c, scratch, peaks, scene, extremes, out, n_out)
+    extremes = over_window(c, 0, n, scratch, peaks, scene, extremes)
+    if not scene.cells.paused[c]:
+        out, n_out = _watch_peak(c, peaks, scene, extremes, out, n_out)
     return out, n_out, extremes
 
 
@@ -100,5 +130,5 @@ def fill_peaks(which, scene, extremes):  # type: ignore[no-untyped-def]
     n = len(scene.block.ticks)
     scratch, peaks = np.empty(n), np.empty(n)
     for c in which:
-        extremes = over_window(c, scratch, peaks, scene, extremes)
+        extremes = over_window(c, 0, n, scratch, peaks, scene, extremes)
     return extremes

@@ -33,7 +33,7 @@ def choose(memory, cells, links, rows_per_tick, scarce, anew):  # type: ignore[n
         exact = cells.width[c] == 0.0 or cells.confidence[c] >= 1.0
         if cells.asked[c] != 0:
             memory.regime[c] = cells.asked[c]
-        elif exact or (cells.window[c] > 0 and not scarce):
+        elif exact or (cells.window[c] > 0 and (cells.throughout[c] or not scarce)):
             memory.regime[c] = WATCH
         elif anew or memory.regime[c] == 0:
             usual = float(memory.usual[c])

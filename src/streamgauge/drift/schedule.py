@@ -100,10 +100,9 @@ def walk_within(scene, before, capacity, extremes, out):  # type: ignore[no-unty
     """Bring all cells over a block of ticks within a capacity; `before` is the tick ahead of it."""
     cells, memory, block = scene.cells, scene.memory, scene.block
     n, n_out = len(block.ticks), 0
-    peaks, scratch = np.empty((max(1, len(extremes.length)), n)), np.empty(n)
-    for c in range(len(cells.query)):
-        if cells.window[c] > 0:
-            extremes = over_window(c, scratch, peaks[cells.deque[c]], scene, extremes)
+    scratch, peaks = np.empty(n), np.empty(n)
+    # How far the deque of each extreme has come: it must not know of ticks after an evaluation.
+    done = np.zeros(len(extremes.length), np.int64)
     due = np.empty(len(cells.query), np.int64)
     for j in range(n):
         tick = block.ticks[j]
@@ -117,11 +116,17 @@ def walk_within(scene, before, capacity, extremes, out):  # type: ignore[no-unty
             if found.known == 0:
                 memory.due[c] = tick + 1
             elif cells.window[c] > 0:
-                peak = peaks[cells.deque[c], j]
-                out, n_out = answer_peak(c, tick, peak, found, scene, extremes, out, n_out)
+                deque = cells.deque[c]
+                extremes = over_window(c, done[deque], j + 1, scratch, peaks, scene, extremes)
+                done[deque] = j + 1
+                out, n_out = answer_peak(c, tick, peaks[j], found, scene, extremes, out, n_out)
             elif timer:
                 out, n_out = answer_timed(c, tick, found, scene, out, n_out)
             else:
                 out, n_out = answer_watched(c, tick, found, scene, out, n_out)
         before = tick
+    for c in range(len(cells.query)):
+        if cells.window[c] > 0:
+            first = done[cells.deque[c]]
+            extremes = over_window(c, first, n, scratch, peaks, scene, extremes)
     return out[:n_out], extremes

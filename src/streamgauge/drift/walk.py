@@ -43,8 +43,10 @@ def answer_watched(c, tick, found, scene, out, n_out):  # type: ignore[no-untype
     """Give the answer of a watched cell where it owes one."""
     if watched(c, tick, found.value, found, scene):
         memory = scene.memory
-        learn(c, memory, tick, found.value, found.var)
-        slope = slope_of(c, memory, found) if scene.cells.trend[c] else 0.0
+        slope = 0.0
+        if scene.cells.trend[c]:
+            learn(c, memory, tick, found.value, found.var)
+            slope = slope_of(c, memory, found)
         _note_wait(c, tick, memory)
         out, n_out = publish(c, tick, found.value, slope, found, scene, out, n_out)
     return out, n_out
@@ -81,7 +83,7 @@ def _walk_watched(c, scratch, scene, out, n_out):  # type: ignore[no-untyped-def
     n = len(block.ticks)
     simple = plain(c, block, cells, links) and not cells.trend[c]
     if simple:
-        values(c, block, cells, links, scratch)
+        values(c, 0, n, block, cells, links, scratch)
         if _quiet(c, scratch, n, scene):
             save_up(c, n, scene)
             return out, n_out

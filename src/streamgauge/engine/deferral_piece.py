@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -42,13 +42,17 @@ from streamgauge.operators.emission import (
     Span,
     empty_answers,
 )
+from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import DeferralKey
 from streamgauge.streams.stream import Stream
+from streamgauge.streams.table import Table
 
 # Regimes are chosen anew after so many ticks; typical gaps rest on the last so many.
 REVIEW = 4096
 RECENT = 64
+# Nothing that is compiled follows the series.
+STEADY = -1
 BASES = {True: "deferral by watch", False: "deferral by timer"}
 _NO_KEYS: Codes = np.empty(0, np.int32)
 
@@ -57,8 +61,9 @@ _NO_KEYS: Codes = np.empty(0, np.int32)
 class DeferralPiece:
     """Models of series, and the cells of this shard that rest on them.
 
-    `who` has number, version and cells of each query; `ticks` counts the ticks walked, `recent`
-    are the last of them, `rows` counts rows; `families` has the groups of series by columns.
+    `who` has number, version and number of cells of each query; `begun` the tick after which a
+    query with an extreme knows all values. `ticks` counts the ticks walked, `recent` are the last
+    of them, `rows` counts rows; `families` has the groups of series by columns.
     """
 
     key: DeferralKey
@@ -71,10 +76,11 @@ class DeferralPiece:
     recent: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     spacing: float = 1.0
     families: dict[tuple[str, ...], Family] = field(default_factory=dict)
+    begun: dict[tuple[int, int], int] = field(default_factory=dict)
     roster: Roster | None = None
     standings: list[Standing] = field(default_factory=list)
     kin: dict[tuple[int, int], Kin] = field(default_factory=dict)
-    compiled_for: int = -1
+    compiled_for: int = STEADY
 
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries of this shard; cells that stay keep their memory."""
@@ -82,34 +88,36 @@ class DeferralPiece:
         for columns in {s.query.group_by for s in self.standings if s.query.group_by}:
             if columns not in self.families:
                 self.families[columns] = Family(Groups(columns, bench.shard, bench.shards))
-        self._compile(bench, registry)
+        self._compile(bench, registry.tables)
 
     def adopt(self, other: DeferralPiece) -> None:
-        """Take over what another copy has compiled."""
-        self.roster, self.standings = other.roster, other.standings
-        self.kin, self.compiled_for = other.kin, other.compiled_for
+        """Take over what another copy has compiled; what follows the series is made anew."""
+        self.standings = other.standings
+        self.kin = {who: kin for who, kin in other.kin.items() if kin.steady}
+        if len(self.kin) == len(self.standings):
+            self.roster = other.roster
 
-    def _compile(self, bench: Bench, registry: Registry | None) -> None:
-        """Cells of all queries; without a registry only those that follow the series anew."""
+    def _compile(self, bench: Bench, tables: Mapping[str, Table] | None) -> None:
+        """Cells of all queries; without tables only of those that follow the series."""
         found = {}
         for standing in self.standings:
-            who = standing.id, standing.version
-            family = self.families.get(standing.query.group_by)
-            steady = standing.query.series is not None or standing.query.members is not None
-            if who in self.kin and steady and (registry is None or not standing.query.members):
-                found[who] = self.kin[who]
+            who, query = (standing.id, standing.version), standing.query
+            known = self.kin.get(who)
+            if known is not None and known.steady and _fits(known, query, tables):
+                found[who] = known
                 continue
+            family = self.families.get(query.group_by)
             groups, homes = (None, _NO_KEYS) if family is None else (family.groups, family.homes)
-            tables = {} if registry is None else registry.tables
-            found[who] = kin_of(standing, bench, tables, groups, homes)
+            found[who] = kin_of(standing, bench, tables or {}, groups, homes)
         before, self.kin = self.kin, found
+        steady = all(kin.steady for kin in found.values())
+        self.compiled_for = STEADY if steady else len(bench.series.names)
         self._rearrange(before, bench)
 
     def _rearrange(self, before: dict[tuple[int, int], Kin], bench: Bench) -> None:
         """Compile the cells; move the memory of those that stay to their new places."""
         kin, old = list(self.kin.values()), self.roster
         self.roster = compiled(self.standings, kin, bench)
-        self.compiled_for = len(bench.series.names)
         starts, start = {}, 0
         for number, version, size in self.who:
             starts[number, version] = start, size
@@ -117,22 +125,18 @@ class DeferralPiece:
         parts = [_places(starts.get(who), before.get(who), one) for who, one in self.kin.items()]
         cells = np.concatenate(parts) if parts else np.empty(0, np.int64)
         who = [(*key, one.size) for key, one in self.kin.items()]
-        if who == self.who and (cells == np.arange(len(cells))).all():
-            return
-        windowed = cells[self.roster.cells.window > 0]
-        held = np.full(len(windowed), -1, np.int64)
-        if old is not None:
-            there = windowed >= 0
-            held[there] = old.cells.deque[windowed[there]]
-        self.extremes = deques.take(self.extremes, held)
-        self.memory, self.who = picked(self.memory, cells), who
+        if who != self.who or (cells != np.arange(len(cells))).any():
+            windowed = cells[self.roster.cells.window > 0]
+            held = np.full(len(windowed), -1, np.int64)
+            if old is not None:
+                there = windowed >= 0
+                held[there] = old.cells.deque[windowed[there]]
+            self.extremes = deques.take(self.extremes, held)
+            self.memory, self.who = picked(self.memory, cells), who
+        self._note_begun()
 
     def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Fold rows and evaluate what is due."""
-        self._take_homes(bench, rows)
-        if self.compiled_for != len(bench.series.names):
-            self._compile(bench, None)
-        assert self.roster is not None, "advance before seat"
         self._begin(int(span.tick))
         given: list[Given] = []
         for part, sid, upto in self._stretches(bench, rows, span):
@@ -141,67 +145,80 @@ class DeferralPiece:
 
     def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Learn from rows of the past; answer nothing."""
-        self._take_homes(bench, rows)
-        if self.compiled_for != len(bench.series.names):
-            self._compile(bench, None)
-        self._walk(bench, rows, bench.sid, span, answering=False)
+        for part, sid, upto in self._stretches(bench, rows, span):
+            self._walk(bench, part, sid, upto, answering=False)
 
     def refill(self, bench: Bench, rows: Rows, span: Span) -> None:
-        """Give extremes that are new here what the kept history holds."""
-        past = DeferralPiece(self.key, roster=self.roster, extremes=self.extremes)
-        past.memory, past.compiled_for = self.memory, self.compiled_for
-        past._walk(bench, rows, bench.sid, span, answering=False, only=self._new_extremes())
-        self.extremes = past.extremes
+        """Give families and extremes that are new here what the kept history holds."""
+        for family in self.families.values():
+            if not family.filled:
+                family.catch_up(bench, rows)
+        self._compile(bench, None)
+        past = DeferralPiece(self.key, memory=self.memory, extremes=self.extremes)
+        past.roster, past.compiled_for = self.roster, self.compiled_for
+        only = self._cells_of([s for s in self._new() if s.query.history])
+        if len(only):
+            past._walk(bench, rows, bench.sid, span, answering=False, only=only)
+            self.extremes = past.extremes
 
-    def _new_extremes(self) -> Ints:
-        """Cells with an extreme over a window that has not begun."""
-        if self.roster is None or not self.roster.n_deques:
-            return np.empty(0, np.int64)
-        new = (self.roster.cells.window > 0) & (self.memory.begun == ALWAYS)
-        return np.flatnonzero(new)
+    def _new(self) -> list[Standing]:
+        """Queries with an extreme over a window that has not begun."""
+        return [s for s in self.standings if s.query.over and (s.id, s.version) not in self.begun]
 
     def hungry(self) -> bool:
-        """Whether some window that asks for history has not begun."""
-        assert self.roster is not None
-        return bool((self.roster.cells.born[self._new_extremes()] == ALWAYS).any())
-
-    def _begin(self, tick: int, *, hungry: bool = False) -> None:
-        new = self._new_extremes()
-        assert self.roster is not None
-        if hungry:
-            new = new[self.roster.cells.born[new] == ALWAYS]
-        self.memory.begun[new] = tick
+        """Whether some window or family that asks for history has not begun."""
+        unfilled = any(not family.filled for family in self.families.values())
+        return unfilled or any(standing.query.history for standing in self._new())
 
     def vouch(self, tick: int) -> None:
-        """Say from which tick on filled windows know all values."""
-        self._begin(tick, hungry=True)
+        """Say from which tick on windows that were filled know all values."""
+        filled = [standing for standing in self._new() if standing.query.history]
+        self.begun.update({(s.id, s.version): tick for s in filled})
+        self._note_begun()
 
-    def _take_homes(self, bench: Bench, rows: Rows) -> None:
-        """Give series that are new their groups, by the first row of each."""
-        stale = False
-        for family in self.families.values():
-            stale |= family.welcome(bench, rows)
-        if stale:
-            self._compile(bench, None)
+    def _begin(self, tick: int) -> None:
+        new = self._new()
+        if new:
+            self.begun.update({(s.id, s.version): tick for s in new})
+            self._note_begun()
+
+    def _note_begun(self) -> None:
+        """Tell all cells of a query when its window began."""
+        self.begun = {who: at for who, at in self.begun.items() if who in self.kin}
+        if self.begun:
+            at = [self.begun.get((number, version), int(ALWAYS)) for number, version, _ in self.who]
+            self.memory.begun[:] = np.repeat(np.array(at, np.int64), [n for *_, n in self.who])
+
+    def _cells_of(self, chosen: list[Standing]) -> Ints:
+        wanted = {(standing.id, standing.version) for standing in chosen}
+        mine = [(number, version) in wanted for number, version, _ in self.who]
+        return np.flatnonzero(np.repeat(np.array(mine, np.bool_), [n for *_, n in self.who]))
 
     def _stretches(
         self, bench: Bench, rows: Rows, span: Span
     ) -> Iterator[tuple[Rows, Codes, Span]]:
         """The rows, cut before each tick at which a series moves to another group."""
-        moves = sorted(
-            {at for family in self.families.values() for at in family.moves(bench, rows)}
-        )
+        if self.roster is None:
+            self._compile(bench, None)
+        moves: set[int] = set()
+        for family in self.families.values():
+            moves |= family.read(bench, rows)
+        stale = any(family.settled for family in self.families.values())
+        if stale or self.compiled_for not in (STEADY, len(bench.series.names)):
+            self._compile(bench, None)
         start = 0
-        for at in [*moves, None]:
+        for at in [*sorted(moves), None]:
             stop = len(rows) if at is None else int(np.searchsorted(rows.tick, at))
             last = span.last if at is None else at - 1
             cut = slice(start, stop)
-            yield rows.take(cut), bench.sid[cut], span._replace(tick=span.tick, last=last)
+            yield rows.take(cut), bench.sid[cut], span._replace(last=last)
             start, span = stop, span._replace(tick=last)
+            if stop > cut.start and len(rows):
+                awake = int(rows.tick[stop - 1]) + span.rest
+                span = span._replace(awake_until=max(span.awake_until, awake))
             if at is not None:
-                end = int(np.searchsorted(rows.tick, at, side="right"))
                 for family in self.families.values():
-                    family.resettle(bench, rows.take(slice(stop, end)), bench.sid[stop:end])
+                    family.move(at)
                 self._compile(bench, None)
 
     def _walk(
@@ -218,8 +235,9 @@ class DeferralPiece:
         self.paths = with_room(self.paths, len(bench.series.names))
         arriving = arrivals(rows, self.key, sid, _NO_KEYS)
         gap = bench.stream.expected_gap or 0
-        ticks = checked_ticks(rows.tick, self.recent, span, gap // bench.stream.tick)
-        self.rows += len(rows)
+        if gap:
+            self.paths.gap[:] = gap / bench.stream.tick
+        ticks = checked_ticks(rows.tick, span, gap // bench.stream.tick)
         at, start, parts = 0, 0, []
         while at < len(ticks):
             n = min(self._to_boundary(), max(1, blocks.AREA // max(1, len(self.paths.value))))
@@ -227,6 +245,7 @@ class DeferralPiece:
             stop = int(np.searchsorted(rows.tick, chosen[-1], side="right"))
             block = self._block(arriving, chosen, start, stop, bench.revises)
             parts.append(self._step(block, bench, span.epoch, answering=answering, only=only))
+            self.rows += stop - start
             self._pass(chosen, bench.stream)
             at, start = at + len(chosen), stop
         return np.concatenate(parts) if parts else empty_answers(0)
@@ -289,7 +308,8 @@ class DeferralPiece:
         assert self.roster is not None
         anew = self.ticks % REVIEW == 0
         if anew or not self.memory.regime.all():
-            choose(self.memory, self.roster.cells, self.roster.links, self.rows / self.ticks, anew)
+            scarce, rows = stream.capacity is not None, self.rows / self.ticks
+            choose(self.memory, self.roster.cells, self.roster.links, rows, scarce, anew)
 
     def newest(self) -> Iterator[tuple[Standing, str, list[float], tuple[str, float], float]]:
         """The newest answer of each cell: query, group, its memory, what it rests on, its slope."""
@@ -312,35 +332,45 @@ class DeferralPiece:
                 float(memory.silent[c]),
             )
             cell[LAST_EPOCH], cell[LAST_SPENT] = float(memory.epoch[c]), 2.0 * eps
-            sworn = self._sworn(bool(memory.given[c] == WATCH), float(cells.confidence[c]))
+            exact, watched = bool(cells.width[c] == 0.0), bool(memory.given[c] == WATCH)
+            sworn = _sworn(exact, watched, float(cells.confidence[c]))
             yield asked[c], self.roster.texts[c], cell, sworn, float(memory.slope[c])
-
-    def _sworn(self, watched: bool, confidence: float) -> tuple[str, float]:
-        """What an answer rests on, and how surely."""
-        return (BASES[watched] if confidence < 1.0 else "exact"), confidence
 
     def _given(self, matrix: Floats) -> list[Given]:
         """Answers by what they rest on, with the texts of their groups."""
         assert self.roster is not None
         cells = self.roster.cells
         place = matrix[:, GROUP].astype(np.int64)
-        watched = matrix[:, REVISION] == WATCH
-        sure = cells.confidence[place]
+        watched, sure = matrix[:, REVISION] == WATCH, cells.confidence[place]
+        exact = cells.width[place] == 0.0
+        kinds = set(zip(exact.tolist(), watched.tolist(), sure.tolist(), strict=True))
         given = []
-        for kind, confidence in sorted(set(zip(watched.tolist(), sure.tolist(), strict=True))):
-            mine = (watched == kind) & (sure == confidence)
+        for kind in sorted(kinds):
+            mine = (exact == kind[0]) & (watched == kind[1]) & (sure == kind[2])
             part = matrix[mine]
             named, codes = np.unique(place[mine], return_inverse=True)
             part[:, GROUP], part[:, REVISION] = codes, 0.0
             texts = self.roster.texts[named].tolist()
-            given.append(Given(part, texts, *self._sworn(kind, confidence)))
+            given.append(Given(part, texts, *_sworn(*kind)))
         return given
+
+
+def _sworn(exact: bool, watched: bool, confidence: float) -> tuple[str, float]:
+    """What an answer rests on, and how surely."""
+    return "exact" if exact else BASES[watched], confidence
 
 
 def _mine(standing: Standing, bench: Bench) -> bool:
     """Whether a shard has a part in a query: families are shared by their groups."""
     family = standing.query.members is not None or standing.query.group_by
     return bool(family) or standing.id % bench.shards == bench.shard
+
+
+def _fits(known: Kin, query: Query, tables: Mapping[str, Table] | None) -> bool:
+    """Whether the members of a query are still those of the table they were read from."""
+    if query.members is None or tables is None:
+        return True
+    return tables[query.members.table].path == known.path
 
 
 def _places(slot: tuple[int, int] | None, old: Kin | None, new: Kin) -> Ints:
@@ -355,16 +385,18 @@ def _places(slot: tuple[int, int] | None, old: Kin | None, new: Kin) -> Ints:
     return np.array([index.get(text, -1) for text in new.texts], np.int64)
 
 
-def checked_ticks(rows: Ints, recent: Ints, span: Span, beat: int) -> Ints:
+def checked_ticks(rows: Ints, span: Span, beat: int) -> Ints:
     """Ticks with rows; in a silence also whole multiples of the expected gap, while awake."""
-    fresh_ticks = np.unique(rows)
+    with_rows = np.unique(rows)
     if beat <= 0:
-        return fresh_ticks
-    known = fresh_ticks if not len(recent) else np.concatenate((recent[-1:], fresh_ticks))
-    ends = np.concatenate((known[1:], [span.last + 1])) if len(known) else known
-    parts = [fresh_ticks]
-    for begin, end in zip(known.tolist(), ends.tolist(), strict=True):
-        if end - begin > beat:
-            first = (max(begin, span.tick) // beat + 1) * beat
-            parts.append(np.arange(first, min(end, begin + span.rest + 1), beat))
+        return with_rows
+    begins = np.concatenate(([span.tick], with_rows))
+    ends = np.concatenate((with_rows, [span.last + 1]))
+    awake = np.concatenate(([span.awake_until], with_rows + span.rest))
+    parts = [with_rows]
+    for begin, end, until in zip(begins.tolist(), ends.tolist(), awake.tolist(), strict=True):
+        # Nobody is silent within a gap of the last rows.
+        quiet = max(begin, until - span.rest + beat)
+        first = (quiet // beat + 1) * beat
+        parts.append(np.arange(first, min(end, until + 1), beat))
     return np.unique(np.concatenate(parts)).astype(np.int64)

@@ -14,6 +14,7 @@ from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.family import Family
 from streamgauge.engine.naming import Groups, pack_combiner, unpack_combiner
 from streamgauge.kernel.wire import Array
+from streamgauge.operators.emission import ALWAYS
 from streamgauge.plan.sharing import DeferralKey
 
 Arrays = dict[str, Array]
@@ -27,7 +28,8 @@ def pack_deferral(prefix: str, piece: DeferralPiece, arrays: Arrays) -> dict[str
         arrays[f"{prefix}/cell/{name}"] = column
     for name, column in extremes.pack(piece.extremes)._asdict().items():
         arrays[f"{prefix}/extreme/{name}"] = column
-    arrays[f"{prefix}/who"] = np.array(piece.who, np.int64).reshape(len(piece.who), 3)
+    who = [(*one, piece.begun.get(one[:2], int(ALWAYS))) for one in piece.who]
+    arrays[f"{prefix}/who"] = np.array(who, np.int64).reshape(len(who), 4)
     arrays[f"{prefix}/recent"] = piece.recent
     families = []
     for serial, family in enumerate(piece.families.values()):
@@ -35,6 +37,7 @@ def pack_deferral(prefix: str, piece: DeferralPiece, arrays: Arrays) -> dict[str
         pack_combiner(place, family.groups.combiner, arrays)
         arrays[f"{place}/local"] = np.array(family.groups.local, np.int32)
         arrays[f"{place}/homes"], arrays[f"{place}/known"] = family.homes, family.known
+        arrays[f"{place}/newest"] = family.newest
         families.append([list(family.groups.columns), family.groups.texts])
     return {
         "key": piece.key.text(),
@@ -50,21 +53,24 @@ def unpack_deferral(
 ) -> DeferralPiece:
     """Read a piece back."""
     families = {}
-    for serial, (columns, texts) in enumerate(values["families"]):
-        place, by = f"{prefix}/family/{serial}", tuple(columns)
+    for serial, (names, texts) in enumerate(values["families"]):
+        place, by = f"{prefix}/family/{serial}", tuple(names)
         local = arrays[f"{place}/local"].tolist()
         groups = Groups(by, shard, shards, unpack_combiner(place, arrays), local, texts)
-        families[by] = Family(groups, arrays[f"{place}/homes"], arrays[f"{place}/known"])
+        homes, known = arrays[f"{place}/homes"], arrays[f"{place}/known"]
+        families[by] = Family(groups, homes, known, arrays[f"{place}/newest"], filled=True)
     packed = {name: arrays[f"{prefix}/extreme/{name}"] for name in extremes.Packed._fields}
+    who = arrays[f"{prefix}/who"].tolist()
     return DeferralPiece(
         DeferralKey(json.loads(values["key"])[1]),
         Paths(**{name: arrays[f"{prefix}/path/{name}"] for name in Paths._fields}),
         Memory(**{name: arrays[f"{prefix}/cell/{name}"] for name in Memory._fields}),
         extremes.unpack(**packed),
-        [(number, version, size) for number, version, size in arrays[f"{prefix}/who"].tolist()],
+        [(number, version, size) for number, version, size, _ in who],
         values["ticks"],
         values["rows"],
         arrays[f"{prefix}/recent"],
         values["spacing"],
         families,
+        {(number, version): at for number, version, _, at in who if at != ALWAYS},
     )

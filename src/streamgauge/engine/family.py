@@ -5,62 +5,86 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from streamgauge.engine.naming import Groups
 from streamgauge.engine.pieces import Bench
 from streamgauge.engine.rows import Rows
-from streamgauge.operators.emission import Codes
+from streamgauge.kernel.jit import compiled
+from streamgauge.operators.emission import ALWAYS, Codes, Ints
 
 
 @dataclass(slots=True)
 class Family:
-    """Groups of series by columns of their rows; `homes` is the group of each series."""
+    """Groups of series by columns of their rows.
+
+    `homes` is the group of each series on this shard (-1: of another), `known` the combination of
+    values it follows from, `newest` the time of the row that said so. `settled` says
+    whether the page that was read had new series, `moves` which move in it: ticks, series and
+    combinations.
+    """
 
     groups: Groups
     homes: Codes = field(default_factory=lambda: np.empty(0, np.int32))
     known: Codes = field(default_factory=lambda: np.empty(0, np.int32))
+    newest: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    settled: bool = False
+    filled: bool = False
+    moves: tuple[Ints, Codes, Codes] = field(
+        default_factory=lambda: (np.empty(0, np.int64), _NONE, _NONE)
+    )
 
-    def welcome(self, bench: Bench, rows: Rows) -> bool:
-        """Give new series the group of their first row; say whether there were some."""
-        self._widen(len(bench.series.names))
-        if not len(rows):
-            return False
-        combos = self._combos(bench, rows)
-        new = self.known[bench.sid] < 0
-        if not new.any():
-            return False
-        series, first = np.unique(bench.sid[new], return_index=True)
-        self._settle(series, combos[new][first], bench)
-        return True
+    def read(self, bench: Bench, rows: Rows) -> set[int]:
+        """Give series that are new their group; return the ticks at which others move."""
+        more = len(bench.series.names) - len(self.homes)
+        self.homes = np.concatenate((self.homes, np.full(more, -1, np.int32)))
+        self.known = np.concatenate((self.known, np.full(more, -1, np.int32)))
+        self.newest = np.concatenate((self.newest, np.full(more, ALWAYS)))
+        self.groups.encode(rows, bench.words)
+        combos = self.groups.combiner.encode([rows.words[c] for c in self.groups.columns])
+        before = self.known.copy()
+        at = _changes(bench.sid, rows.ts, rows.late, combos, bench.revises, self.newest, before)
+        sid, new = bench.sid[at], combos[at]
+        # The first change of a series without a group is its welcome.
+        welcome = np.zeros(len(sid), np.bool_)
+        welcome[np.unique(sid, return_index=True)[1]] = True
+        welcome &= self.known[sid] < 0
+        self._settle(sid[welcome], new[welcome])
+        self.settled = bool(welcome.any())
+        self.filled = True
+        self.moves = rows.tick[at][~welcome], sid[~welcome], new[~welcome]
+        return set(self.moves[0].tolist())
 
-    def moves(self, bench: Bench, rows: Rows) -> list[int]:
-        """Ticks at which some series has a row of another group than before."""
-        if not len(rows):
-            return []
-        combos = self._combos(bench, rows)
-        order = np.argsort(bench.sid, kind="stable")
-        sid, now = bench.sid[order], combos[order]
-        before = np.concatenate((self.known[sid[:1]], now[:-1]))
-        first = np.concatenate(([True], sid[1:] != sid[:-1]))
-        before[first] = self.known[sid[first]]
-        return [int(tick) for tick in np.unique(rows.tick[order][now != before])]
+    def move(self, tick: int) -> None:
+        """Move the series that have another group from a tick on."""
+        ticks, sid, new = self.moves
+        self._settle(sid[ticks == tick], new[ticks == tick])
 
-    def resettle(self, bench: Bench, rows: Rows, sid: Codes) -> None:
-        """Move series to the groups of their last rows here."""
-        combos = self._combos(bench, rows)
-        series, last = np.unique(sid[::-1], return_index=True)
-        self._settle(series, combos[::-1][last], bench)
+    def catch_up(self, bench: Bench, rows: Rows) -> None:
+        """Take the groups of series from rows of the past."""
+        for tick in sorted(self.read(bench, rows)):
+            self.move(tick)
 
-    def _settle(self, series: Codes, combos: Codes, bench: Bench) -> None:
+    def _settle(self, series: Codes, combos: Codes) -> None:
         self.known[series] = combos
         self.homes[series] = np.array(self.groups.local, np.int32)[combos]
 
-    def _combos(self, bench: Bench, rows: Rows) -> Codes:
-        self.groups.encode(rows, bench.words)
-        columns = [rows.words[column] for column in self.groups.columns]
-        return self.groups.combiner.encode(columns)
 
-    def _widen(self, n_series: int) -> None:
-        more = np.full(max(0, n_series - len(self.homes)), -1, np.int32)
-        self.homes = np.concatenate((self.homes, more))
-        self.known = np.concatenate((self.known, more))
+_NONE: Codes = np.empty(0, np.int32)
+
+
+@compiled
+def _changes(sid, ts, late, combos, revise, newest, known) -> npt.NDArray[np.int64]:  # type: ignore[no-untyped-def]
+    """Rows that give their series another group: newer than what was known, and used."""
+    out = np.empty(len(sid), np.int64)
+    n = 0
+    for i in range(len(sid)):
+        s = sid[i]
+        if (late[i] and not revise) or ts[i] < newest[s]:
+            continue
+        newest[s] = ts[i]
+        if known[s] != combos[i]:
+            known[s] = combos[i]
+            out[n] = i
+            n += 1
+    return out[:n]

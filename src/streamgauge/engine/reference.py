@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from streamgauge.contracts.answer import Answer
+from streamgauge.engine.reference_deferral import Deferrals
 from streamgauge.engine.reference_expressions import Moment, value_of
 from streamgauge.engine.reference_windows import (
     DROPPED,
@@ -29,6 +30,7 @@ from streamgauge.engine.reference_windows import (
 )
 from streamgauge.kernel.time import HOUR, Instant
 from streamgauge.operators.functions import Functions
+from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.streams.stream import Stream
@@ -132,12 +134,15 @@ class _World:
     registry: Registry = field(default_factory=Registry)
     histories: dict[str, History] = field(default_factory=dict)
     memories: dict[tuple[int, int], Memory] = field(default_factory=dict)
+    deferrals: Deferrals = field(default_factory=Deferrals)
 
     def turn(self, page: Arrival, epoch: int) -> list[Answer]:
         """Take one page in and give the answers of the checks it closes, in order."""
         self._change(page, epoch)
         closed = {name: history.closed() for name, history in self.histories.items()}
         self._begin_versions(closed)
+        if page.changes:
+            self.deferrals.seat(self.registry, self.histories, closed)
         for record in page.changes:
             if record["do"] == "advance" and record["stream"] in self.histories:
                 self.histories[record["stream"]].advance(record["instant"])
@@ -151,6 +156,9 @@ class _World:
             for tick in history.checks(after=closed[name], upto=history.closed())
             for key, answer in self._check(history, tick, epoch)
         ]
+        for name, history in self.histories.items():
+            given = self.deferrals.advance(history, closed[name], history.closed(), epoch)
+            keyed += [(_order(answer.as_of, answer, who), answer) for who, answer in given]
         return [answer for _, answer in sorted(keyed, key=lambda pair: pair[0])]
 
     def _change(self, page: Arrival, epoch: int) -> None:
@@ -179,8 +187,8 @@ class _World:
             query = standing.query
             if standing.status != "running" or query.stream != history.stream.name:
                 continue
-            if query.parts:
-                continue  # of several streams; sketches have no twin without error here
+            if query.parts or deferred(query):
+                continue  # of several streams, sketches have no twin without error here
             window = self.registry.window_of(query)
             memory = self.memories[standing.id, standing.version]
             past = history.derived(query, self.registry.functions)

@@ -37,13 +37,19 @@ _UNUSED = (0.5, "mean")
 
 @dataclass(slots=True)
 class Kin:
-    """Members of the cells of one query: `pointer` cuts them, `texts` names the groups."""
+    """Members of the cells of one query: `pointer` cuts them, `texts` names the groups.
+
+    `listed` says that all members are named, `steady` that they do not follow the series that
+    appear; `path` is the table they were read from.
+    """
 
     pointer: Ints
     member: Codes
     weight: Floats | None
     texts: npt.NDArray[np.object_]
     listed: bool
+    steady: bool = True
+    path: str = ""
 
     @property
     def size(self) -> int:
@@ -85,7 +91,8 @@ def kin_of(
         members = np.array([bench.series.names.add(name) for name in query.series], np.int32)
     weight = None if query.weights is None else np.array(query.weights, np.float64)
     pointer = np.array([0, len(members)], np.int64)
-    return Kin(pointer, members, weight, _words([""]), query.series is not None)
+    named = query.series is not None
+    return Kin(pointer, members, weight, _words([""]), named, steady=named)
 
 
 def _of_groups(groups: Groups, homes: Codes, bench: Bench) -> Kin:
@@ -99,7 +106,7 @@ def _of_groups(groups: Groups, homes: Codes, bench: Bench) -> Kin:
     sizes = np.array([len(part) for part in parts], np.int64)
     pointer = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
     member = np.array([s for part in parts for s in part], np.int32)
-    return Kin(pointer, member, None, _words(groups.texts), listed=False)
+    return Kin(pointer, member, None, _words(groups.texts), listed=False, steady=False)
 
 
 def _of_table(members: Members, path: str, bench: Bench) -> Kin:
@@ -117,7 +124,8 @@ def _of_table(members: Members, path: str, bench: Bench) -> Kin:
     sizes = np.bincount(taken[rows], minlength=len(mine))
     pointer = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))).astype(np.int64)
     member = series[np.asarray(names.indices.to_numpy())[rows]]
-    return Kin(pointer, member, None if weight is None else weight[rows], texts[mine], listed=True)
+    taken_weight = None if weight is None else weight[rows]
+    return Kin(pointer, member, taken_weight, texts[mine], listed=True, path=path)
 
 
 def _owned(texts: npt.NDArray[np.object_], bench: Bench) -> Ints:
@@ -249,7 +257,7 @@ def _row(
         window = int(NEVER) if landmark else query.over.window.length // tick
         opened = -(-query.over.window.start // tick) if landmark else opened
         sign = 1.0 if query.over.kind == "max" else -1.0
-    form = "throughout" if contract.throughout else "above" if window else "mean"
+    form = "above" if window else "throughout" if contract.throughout else "mean"
     exact = contract.tolerance == "exact" or contract.confidence >= 1.0
     sure = min(max(contract.confidence, 0.5), 0.999999)
     law = _UNUSED if exact else (sure, form)
@@ -276,8 +284,8 @@ def _row(
 _PLAIN: dict[str, Any] = {
     **dict.fromkeys(("width", "confidence", "sign", "spread"), np.float64),
     **dict.fromkeys(("born", "window", "opened"), np.int64),
-    **dict.fromkeys(("op", "relative", "law", "asked", "trend", "throughout", "paused"), np.uint8),
-    "query": np.int32,
+    **dict.fromkeys(("op", "relative", "asked", "trend", "throughout", "paused"), np.uint8),
+    **dict.fromkeys(("query", "law"), np.int32),
 }
 
 
@@ -292,6 +300,6 @@ def _joined(parts: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
 def _draws(standing: Standing, kin: Kin) -> npt.NDArray[np.uint64]:
     """Seeds of the draws of the cells of a query, by its number and the names of its groups."""
     seed = np.uint64(mix64(np.uint64(standing.id)))
-    if kin.size == 1:
+    if kin.size == 1 and kin.texts[0] == "":
         return np.array([seed], np.uint64)
     return keys(items(pa.array(kin.texts, pa.large_string())), seed=0) ^ seed

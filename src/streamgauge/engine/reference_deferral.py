@@ -1,0 +1,469 @@
+"""What deferred queries answer, by definition: tick by tick and cell by cell, in plain Python.
+
+Slow, and meant to be read beside `docs/reference/semantics.md`. It shares with the engines the law
+of deadlines and the small functions by which a timer learns, nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from statistics import NormalDist, median
+from typing import Protocol
+
+import numpy as np
+
+from streamgauge.contracts.answer import Answer, Charge
+from streamgauge.drift import regime as costs
+from streamgauge.drift.answer import ONE, PATIENCE
+from streamgauge.drift.block import AGAIN, LENGTH
+from streamgauge.drift.cells import REGIMES, TIMER, WATCH
+from streamgauge.drift.deadline import ABOVE, wait
+from streamgauge.drift.evaluate import ENOUGH, Reading
+from streamgauge.drift.timer import judge, learn, plan, set_due, slope_of
+from streamgauge.engine.reference_deferral_cells import Asked, Cell, Path
+from streamgauge.engine.reference_windows import USED, Group, Landed
+from streamgauge.kernel.time import HOUR, SECOND, Instant
+from streamgauge.plan.latest import deferred
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.streams.stream import Stream
+
+REVIEW, RECENT = 4096, 64
+_NONE = Reading(math.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, math.nan)
+
+
+class Landing(Protocol):
+    """All that arrived in one stream, each row with its tick of effect and its fate."""
+
+    stream: Stream
+    rows: list[Landed]
+
+
+@dataclass
+class Piece:
+    """The models of all series in one column, and the queries that rest on them."""
+
+    stream: Stream
+    x: str | None
+    asked: dict[tuple[int, int], Asked] = field(default_factory=dict)
+    paths: dict[str, Path] = field(default_factory=dict)
+    newest: dict[str, Landed] = field(default_factory=dict)
+    first: int = 0
+    ticks: int = 0
+    rows: int = 0
+    recent: list[int] = field(default_factory=list)
+    spacing: float = 1.0
+
+    @property
+    def gap(self) -> float:
+        """The declared gap in ticks; 0 without one."""
+        return (self.stream.expected_gap or 0) / self.stream.tick
+
+    def seat(self, registry: Registry, queries: Sequence[Standing], closed: int | None) -> None:
+        """Let changes take effect: versions come and go, tables are read again."""
+        kept = {}
+        for standing in queries:
+            key = standing.id, standing.version
+            cut = None if standing.query.history or closed is None else closed * self.stream.tick
+            asked = self.asked.get(key) or Asked(standing, self.stream, cut)
+            asked.standing, kept[key] = standing, asked
+            asked.seat(registry, closed)
+        self.asked = kept
+
+    def learn(self, history: Landing, closed: int, *, fresh: bool) -> None:
+        """Let a new piece, or extremes that are new in it, see what the history holds."""
+        if not any(row.tick <= closed for row in history.rows):
+            return
+        if fresh or any(asked.hungry() for asked in self.asked.values()):
+            past = self if fresh else Piece(self.stream, self.x, self.asked)
+            for tick in sorted({row.tick for row in history.rows if row.tick <= closed}):
+                list(past.step(history, tick, 0, answering=False))
+        self._settle()
+
+    def advance(
+        self, history: Landing, after: int | None, upto: int, epoch: int
+    ) -> Iterator[tuple[Standing, Answer]]:
+        """Answers at the ticks after one, up to another."""
+        for tick in _checked(history, after, upto):
+            yield from self.step(history, tick, epoch, answering=True)
+            self._settle()
+
+    def _settle(self) -> None:
+        for asked in self.asked.values():
+            asked.filled = True
+            for cell in asked.cells.values():
+                cell.filled = True
+
+    def step(
+        self, history: Landing, tick: int, epoch: int, *, answering: bool
+    ) -> Iterator[tuple[Standing, Answer]]:
+        """Take the rows of a tick in, and evaluate what is due."""
+        rows = [row for row in history.rows if row.tick == tick]
+        self.first = min(row.tick for row in history.rows)
+        self._take(tick, rows)
+        for asked in self.asked.values():
+            self._welcome(asked)
+            for cell in asked.cells.values():
+                if asked.window and (answering or (not cell.filled and asked.cut is None)):
+                    self._remember(asked, cell, tick)
+                if answering and asked.standing.status == "running":
+                    found = self.read(asked, cell, tick)
+                    if found.known and self._evaluate(asked, cell, tick, found, epoch):
+                        yield asked.standing, self._answer(asked, cell, found, epoch)
+        self._pass(tick, len(rows))
+
+    def _take(self, tick: int, rows: Sequence[Landed]) -> None:
+        """Newest rows of series, and late rows that would have been."""
+        best: dict[str, Landed] = {}
+        for row in sorted(rows, key=lambda row: (row.ts, row.arrival)):
+            name = "|".join(str(row.values[column]) for column in self.stream.key)
+            path = self.paths.setdefault(name, Path(gap=self.gap or math.inf))
+            held = self.newest.get(name)
+            if row.fate in USED and (held is None or row.ts >= held.ts):
+                self.newest[name] = row
+            if math.isnan(self._value(row)) or (path.row and row.ts < path.row.ts):
+                continue
+            if row.fate in USED:
+                best[name] = row
+            elif path.late is None or row.ts >= path.late.ts:
+                path.late, path.late_value = row, self._value(row)
+        for name, row in best.items():
+            self.paths[name].take(tick, row, self._value(row))
+        for path in self.paths.values():
+            if path.row and path.late and path.late.ts < path.row.ts:
+                path.late = None
+
+    def _value(self, row: Landed) -> float:
+        """The cell as a number, NaN where there is none; of text only counts are asked."""
+        cell = 1.0 if self.x is None else row.values.get(self.x)
+        if isinstance(cell, str):
+            return 1.0
+        return math.nan if cell is None else float(cell)
+
+    def _welcome(self, asked: Asked) -> None:
+        """Cells of the groups that series are in."""
+        for row in sorted(self.newest.values(), key=lambda row: row.arrival):
+            group = tuple(row.values.get(column) for column in asked.query.group_by)
+            text = json.dumps(list(group), default=str)
+            if group and text not in asked.cells:
+                asked.cells[text] = asked.new_cell(group, None)
+
+    def members(self, asked: Asked, cell: Cell) -> list[tuple[str, float]]:
+        """Members of a cell with their weights, in the order in which they are added."""
+        if cell.listed is not None:
+            return cell.listed
+        by = asked.query.group_by
+        return [
+            (name, 1.0)
+            for name in sorted(self.paths)
+            if not by or (name in self.newest and _key(self.newest[name], by) == cell.group)
+        ]
+
+    def read(self, asked: Asked, cell: Cell, tick: int) -> Reading:
+        """The value of a cell at a tick, with its model."""
+        found = []
+        for name, weight in self.members(asked, cell):
+            path = self.paths.get(name)
+            if path is None or path.row is None or not _after(path.row, asked.cut):
+                continue
+            value, doubt, silent = path.at(tick)
+            late = path.late is not None and _after(path.late, asked.cut)
+            found.append((weight, path, value, doubt, silent, path.late_value if late else value))
+        if not found:
+            return _NONE
+        op = asked.query.select.name
+        known, silent_ones = len(found), sum(silent for *_, silent, _ in found)
+        span = min(path.span if path.n >= ENOUGH else 0.0 for _, path, *_ in found)
+        if op == "count":
+            return Reading(float(known), 0.0, 0.0, span, known, 0, 0.0, float(known))
+        if op in ("min", "max"):
+            pick = min if op == "min" else max
+            value, other = pick(f[2] for f in found), pick(f[5] for f in found)
+            var, unsure = max(f[1].var for f in found), max(f[3] for f in found)
+            return Reading(value, 0.0, var, span, known, silent_ones, unsure, other)
+        value = _total(w * v for w, _, v, *_ in found)
+        other = _total(w * o for w, *_, o in found)
+        mu = _total(w * path.mu for w, path, *_ in found)
+        var = _total(w * w * path.var for w, path, *_ in found)
+        unsure = _total(w * w * doubt for w, _, _, doubt, *_ in found)
+        mass = _total(w for w, *_ in found) if op == "avg" else 1.0
+        if mass == 0.0:
+            return Reading(math.nan, 0.0, 0.0, 0.0, known, silent_ones, 0.0, math.nan)
+        var, unsure = var / (mass * mass), unsure / (mass * mass)
+        return Reading(value / mass, mu / mass, var, span, known, silent_ones, unsure, other / mass)
+
+    def _remember(self, asked: Asked, cell: Cell, tick: int) -> None:
+        value = self.read(asked, cell, tick).value
+        if not math.isnan(value) and tick >= asked.opened:
+            cell.past.append((tick, float(cell.cells.sign[0]) * value))
+
+    # When a cell is evaluated
+
+    def _evaluate(self, asked: Asked, cell: Cell, tick: int, found: Reading, epoch: int) -> bool:
+        """Bring a cell up to date at a tick; say whether that made an answer."""
+        m = cell.memory
+        timer = m.regime[0] == TIMER
+        if tick < asked.opened or (timer and m.due[0] > tick):
+            return False
+        value = found.value
+        if asked.window:
+            sign = float(cell.cells.sign[0])
+            held = [v for _, v in cell.inside(tick, asked.window)]
+            value = sign * max(held, default=math.nan)
+            if timer:
+                self._time_peak(asked, cell, tick, value, found, epoch)
+                return True
+        elif timer:
+            return self._time(asked, cell, tick, found, epoch)
+        if not self._watched(asked, cell, tick, value, found):
+            return False
+        slope = 0.0
+        if not asked.window:
+            learn(0, m, tick, value, found.var)
+            slope = float(slope_of(0, m, found)) if asked.query.trend else 0.0
+            if m.evaluations[0] > 0:
+                lasted, usual = float(tick - m.since[0]), float(m.usual[0])
+                m.usual[0] = lasted if usual == 0.0 else usual + (lasted - usual) / 8.0
+        self._publish(asked, cell, tick, value, slope, found, epoch)
+        return True
+
+    def _time(self, asked: Asked, cell: Cell, tick: int, found: Reading, epoch: int) -> bool:
+        """Evaluate by deadline, and set the next one."""
+        m, value = cell.memory, found.value
+        whole = not cell.listed or found.known == len(cell.listed)
+        if math.isnan(value) or not whole or found.span <= 0.0:
+            gone = cell.outside(tick, value) or self._owed(asked, cell, tick, value, found)
+            if gone:
+                self._publish(asked, cell, tick, value, 0.0, found, epoch)
+            m.due[0] = tick + 1
+            return gone
+        if m.evaluations[0] > 0 and m.silent[0] == 0 and found.silent == 0:
+            sure, throughout = cell.cells.confidence[0], cell.cells.throughout[0]
+            judge(0, m, cell.outside(tick, value), sure, throughout)
+            learn(0, m, tick, value, found.var)
+        slope = float(slope_of(0, m, found)) if asked.query.trend else 0.0
+        self._publish(asked, cell, tick, value, slope, found, epoch)
+        longest = plan(0, m, found, cell.eps(), self.spacing, asked.law, cell.cells)
+        if found.silent:
+            m.due[0] = tick + max(1, int(min(longest, self._again())))
+        else:
+            set_due(0, m, tick, longest, self.spacing, cell.cells)
+        return True
+
+    def _time_peak(
+        self, asked: Asked, cell: Cell, tick: int, peak: float, found: Reading, epoch: int
+    ) -> None:
+        """Evaluate an extreme by deadline: the window lets go of it, or the value passes it."""
+        m, sure, sign = cell.memory, cell.cells.confidence[0], float(cell.cells.sign[0])
+        if m.evaluations[0] > 0 and found.silent == 0:
+            judge(0, m, cell.outside(tick, peak), sure, False)
+        self._publish(asked, cell, tick, peak, 0.0, found, epoch)
+        eps = cell.eps()
+        rise = eps + sign * (peak - found.value)
+        passed = wait(asked.law, sign * found.mu, found.var, rise, found.span, 1.0, sure, ABOVE)
+        longest = min(cell.leaves(tick, asked.window, eps), passed, 1e15)
+        if math.isnan(longest) or math.isnan(passed) or found.span <= 0.0:
+            longest = 1.0
+        longest *= math.exp(min(0.0, float(m.trust[0])))
+        m.wait[0] = -max(1.0, longest)
+        if found.silent:
+            longest = min(longest, float(self._again()))
+        m.due[0] = tick + max(1, int(longest))
+
+    def _watched(self, asked: Asked, cell: Cell, tick: int, value: float, found: Reading) -> bool:
+        """Whether a watched cell answers; a miss that its account pays for is let pass."""
+        m, share = cell.memory, int((1.0 - float(cell.cells.confidence[0])) * ONE)
+        m.credit[0] = min(int(m.credit[0]) + share, PATIENCE * share)
+        if self._owed(asked, cell, tick, value, found):
+            return True
+        if not cell.outside(tick, value):
+            return False
+        if m.credit[0] >= ONE and not asked.query.contract.throughout and not found.silent:
+            m.credit[0] -= ONE
+            return False
+        return True
+
+    def _owed(self, asked: Asked, cell: Cell, tick: int, value: float, found: Reading) -> bool:
+        """Whether something other than a move asks for an answer."""
+        m, late = cell.memory, found.other - found.value
+        if m.evaluations[0] == 0:
+            return True
+        if math.isnan(value) or math.isnan(m.value[0]):
+            return math.isnan(value) != math.isnan(m.value[0])
+        share = self._coverage(asked, cell, tick, found)
+        if share != m.coverage[0] and (not asked.window or share == 1.0):
+            return True
+        if found.silent != m.silent[0]:
+            return True
+        if found.silent:
+            return bool(tick - m.since[0] >= self._again())
+        if late == 0.0:
+            return bool(m.below[0] > 0.0 or m.above[0] > 0.0)
+        return bool(max(0.0, -late) > m.below[0] or max(0.0, late) > m.above[0])
+
+    def _again(self) -> int:
+        """Ticks after which an interrupted answer is given again."""
+        return max(1, int(self.gap) or int(AGAIN * self.spacing))
+
+    def _coverage(self, asked: Asked, cell: Cell, tick: int, found: Reading) -> np.float32:
+        """Share of the members that have a value, and of the window that is known."""
+        share = found.known / len(cell.listed) if cell.listed else 1.0
+        born = self.first - 1 if asked.cut is None else asked.cut // self.stream.tick
+        known = tick - max(self.first - 1, born if cell.since is None else cell.since)
+        if asked.window and known < asked.window:
+            share *= known / asked.window
+        return np.float32(share)
+
+    def _publish(
+        self,
+        asked: Asked,
+        cell: Cell,
+        tick: int,
+        value: float,
+        slope: float,
+        found: Reading,
+        epoch: int,
+    ) -> None:
+        """Remember an answer."""
+        m, late, contract = cell.memory, found.other - found.value, asked.query.contract
+        exact = contract.tolerance == "exact" or contract.confidence >= 1.0
+        spread = math.inf if exact else NormalDist().inv_cdf(0.5 + 0.5 * contract.confidence)
+        doubt = spread * math.sqrt(found.unsure) if found.unsure > 0.0 else 0.0
+        m.value[0], m.since[0], m.slope[0] = value, tick, slope
+        m.below[0], m.above[0] = doubt + max(0.0, -late), doubt + max(0.0, late)
+        m.coverage[0] = self._coverage(asked, cell, tick, found)
+        m.silent[0], m.epoch[0] = found.silent, epoch
+        m.given[0] = TIMER if m.regime[0] == TIMER else WATCH
+        m.evaluations[0] += 1
+
+    def _answer(self, asked: Asked, cell: Cell, found: Reading, epoch: int) -> Answer:
+        """The answer that a cell remembers."""
+        m, eps, sure = cell.memory, cell.eps(), float(cell.cells.confidence[0])
+        value = float(m.value[0])
+        low, high = value - eps - float(m.below[0]), value + eps + float(m.above[0])
+        basis = "deferral by timer" if m.given[0] == TIMER else "deferral by watch"
+        basis = basis if sure < 1.0 else "exact"
+        charges = (Charge(basis, 2.0 * eps, 1.0 - sure),) if eps > 0.0 else ()
+        more = 0.0 if math.isnan(value) else high - low - 2.0 * eps
+        if found.silent or more > 1e-12 * abs(high - low):
+            by = "interruption" if found.silent else "late rows"
+            charges = (*charges, Charge(by, more))
+        answer = Answer(
+            asked.query.name,
+            None if math.isnan(value) else value,
+            low,
+            high,
+            as_of=int(m.since[0]) * self.stream.tick,
+            version=asked.standing.version,
+            group=cell.group,
+            confidence=sure,
+            epoch=epoch,
+            coverage=float(m.coverage[0]),
+            basis="interrupted" if found.silent else basis,
+            charges=charges,
+            slope=float(m.slope[0]) * SECOND / self.stream.tick,
+        )
+        met = not found.silent and asked.query.contract.met_by(answer)
+        return replace(answer, contract_met=met)
+
+    # Between blocks of ticks
+
+    def _pass(self, tick: int, n_rows: int) -> None:
+        """Count a tick; at powers of two, then every so many, estimate and choose regimes."""
+        self.ticks, self.rows = self.ticks + 1, self.rows + n_rows
+        self.recent = [*self.recent, tick][-RECENT - 1 :]
+        power = self.ticks > 1 and self.ticks & (self.ticks - 1) == 0
+        if not (power if self.ticks <= LENGTH else self.ticks % LENGTH == 0):
+            return
+        for path in self.paths.values():
+            path.estimate(tick, self.gap)
+        self.spacing = float(median(b - a for a, b in pairwise(self.recent)))
+        cells = [(asked, cell) for asked in self.asked.values() for cell in asked.cells.values()]
+        anew = self.ticks % REVIEW == 0
+        if anew or not all(cell.memory.regime[0] for _, cell in cells):
+            self._choose(cells, anew=anew)
+
+    def _choose(self, cells: list[tuple[Asked, Cell]], *, anew: bool) -> None:
+        """Choose regimes by what they cost."""
+        left = costs.SHARE * costs.ROW * self.rows / self.ticks
+        for asked, cell in cells:
+            m, n = cell.memory, len(self.members(asked, cell))
+            price = costs.WATCHED + costs.WATCHED_MEMBER * n
+            sure = cell.cells.width[0] == 0.0 or cell.cells.confidence[0] >= 1.0
+            if asked.query.regime:
+                m.regime[0] = REGIMES[asked.query.regime]
+            elif sure or asked.window:
+                m.regime[0] = WATCH
+            elif anew or m.regime[0] == 0:
+                usual = float(m.usual[0])
+                usual = usual if m.regime[0] == TIMER else usual / costs.TIMER_RATE
+                once = costs.EVALUATED + costs.EVALUATED_MEMBER * n
+                cheaper = usual > 0.0 and once / max(1.0, usual) >= price
+                m.regime[0] = WATCH if cheaper or price <= left else TIMER
+            if m.regime[0] == WATCH:
+                left -= price
+
+
+@dataclass
+class Deferrals:
+    """The deferred queries of all streams."""
+
+    pieces: dict[tuple[str, str | None], Piece] = field(default_factory=dict)
+
+    def seat(
+        self, registry: Registry, histories: Mapping[str, Landing], closed: dict[str, int | None]
+    ) -> None:
+        """Let the changes of a page take effect, at the ticks closed before it."""
+        wanted: dict[tuple[str, str | None], list[Standing]] = {}
+        for standing in registry.queries.values():
+            if isinstance(standing.asked, Query) and deferred(standing.asked):
+                key = standing.asked.stream, standing.asked.select.x
+                wanted.setdefault(key, []).append(standing)
+        self.pieces = {key: piece for key, piece in self.pieces.items() if key in wanted}
+        for key, queries in wanted.items():
+            fresh, last = key not in self.pieces, closed[key[0]]
+            piece = self.pieces.setdefault(key, Piece(registry.streams[key[0]], key[1]))
+            piece.seat(registry, queries, last)
+            if last is not None:
+                piece.learn(histories[key[0]], last, fresh=fresh)
+
+    def advance(
+        self, history: Landing, after: int | None, upto: int | None, epoch: int
+    ) -> Iterator[tuple[Standing, Answer]]:
+        """Answers of the queries of one stream at the ticks after one, up to another."""
+        for (name, _), piece in self.pieces.items():
+            if name == history.stream.name and upto is not None:
+                yield from piece.advance(history, after, upto, epoch)
+
+
+def _checked(history: Landing, after: int | None, upto: int) -> Iterator[int]:
+    """Ticks with rows; in a silence of more than the declared gap also multiples of it."""
+    stream = history.stream
+    beat = (stream.expected_gap or 0) // stream.tick
+    awake = max(HOUR, stream.expected_gap or 0) // stream.tick
+    with_rows = sorted({row.tick for row in history.rows if row.tick <= upto})
+    for begin, end in pairwise((*with_rows, upto + 1)):
+        silence = range(begin + beat + 1, min(end, begin + awake + 1)) if beat else ()
+        for tick in (begin, *(tick for tick in silence if tick % beat == 0)):
+            if after is None or tick > after:
+                yield tick
+
+
+def _after(row: Landed, cut: Instant | None) -> bool:
+    return cut is None or row.ts > cut
+
+
+def _key(row: Landed, columns: Sequence[str]) -> Group:
+    return tuple(row.values.get(column) for column in columns)
+
+
+def _total(parts: Iterable[float]) -> float:
+    """Sum in the order given, as the meaning of a sum over latest values is."""
+    total = 0.0
+    for part in parts:
+        total += part
+    return total

@@ -1,0 +1,257 @@
+"""Cells of deferred queries and the series they rest on, for the reference; plain Python."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from streamgauge.drift.cells import REGIMES, Cells, Memory, fresh
+from streamgauge.drift.deadline import tables
+from streamgauge.drift.evaluate import ENOUGH
+from streamgauge.drift.paths import BLOCK, BLOCKS, LONGEST, SILENT_AFTER
+from streamgauge.engine.reference_windows import Group, Landed, passes
+from streamgauge.kernel.hashing import mix64
+from streamgauge.kernel.keys import items, keys
+from streamgauge.kernel.time import Instant
+from streamgauge.operators.emission import ALWAYS, NEVER
+from streamgauge.plan.members import Members
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.streams.stream import Stream
+
+_FEWEST = 100.0
+
+
+@dataclass
+class Path:
+    """One series: its newest row, its increments in blocks, the estimate that rests on them."""
+
+    row: Landed | None = None
+    value: float = math.nan
+    tick: int = 0
+    late: Landed | None = None
+    late_value: float = math.nan
+    blocks: list[list[tuple[float, float]]] = field(default_factory=lambda: [[]] * BLOCKS)
+    held: int = 0
+    mu: float = 0.0
+    var: float = 0.0
+    span: float = 0.0
+    n: float = 0.0
+    gap: float = math.inf
+    estimated: int | None = None
+    due: int | None = None
+
+    def take(self, tick: int, row: Landed, value: float) -> None:
+        """Let the newest row of a tick take effect."""
+        if self.row is not None:
+            if len(self.blocks[self.held]) >= BLOCK:
+                self.held = (self.held + 1) % BLOCKS
+                self.blocks[self.held] = []
+            move = (float(tick - self.tick), value - self.value)
+            self.blocks[self.held] = [*self.blocks[self.held], move]
+        self.row, self.value, self.tick = row, value, tick
+
+    def estimate(self, now: int, declared: float) -> None:
+        """Estimate drift and variance anew where that is due."""
+        moves = [move for block in self.blocks for move in block]
+        if self.row is None or len(moves) < ENOUGH or (self.due is not None and self.due > now):
+            return
+        n, time = float(len(moves)), sum(gap for gap, _ in moves)
+        mu = sum(sum(move for _, move in block) for block in self.blocks) / time
+        squares = sum(sum((m * m / gap for gap, m in block), 0.0) for block in self.blocks)
+        var = max(0.0, squares - mu * mu * time) / (n - 1.0)
+        rest = LONGEST * time / n
+        if self.estimated is not None and var > 0.0:
+            rest = min(math.sqrt(self.var / var) * (now - self.estimated), rest)
+        if n < _FEWEST:
+            rest = min(rest, 0.5 * time)
+        self.mu, self.var, self.span, self.n = mu, var, time, n
+        self.gap = declared or SILENT_AFTER * time / n
+        self.estimated, self.due = now, now + int(rest)
+
+    def at(self, tick: int) -> tuple[float, float, bool]:
+        """The value as it is known at a tick, the variance of its error, whether it is silent."""
+        quiet = float(tick - self.tick)
+        if quiet <= self.gap:
+            return self.value, 0.0, False
+        if self.span <= 0.0:
+            return self.value, math.inf, True
+        unsure = self.var * (quiet + quiet * quiet / self.span)
+        return self.value + self.mu * quiet, unsure, True
+
+
+@dataclass
+class Cell:
+    """One answer: who belongs to it, what is asked as a timer takes it, what it remembers.
+
+    `past` are the values that an extreme is taken of; `since` the tick after which it knows them,
+    where that is not when its query began.
+    """
+
+    group: Group
+    listed: list[tuple[str, float]] | None
+    cells: Cells
+    since: int | None = None
+    filled: bool = False
+    memory: Memory = field(default_factory=lambda: fresh(1))
+    past: list[tuple[int, float]] = field(default_factory=list)
+
+    def eps(self) -> float:
+        """Width that is owed around the answer."""
+        width = float(self.cells.width[0])
+        return width * abs(float(self.memory.value[0])) if self.cells.relative[0] else width
+
+    def outside(self, tick: int, value: float) -> bool:
+        """Whether a value is further from what a reader holds than is owed."""
+        m = self.memory
+        held = float(m.value[0]) + float(m.slope[0]) * (tick - int(m.since[0]))
+        return abs(value - held) > self.eps()
+
+    def inside(self, tick: int, window: int) -> list[tuple[int, float]]:
+        """What the window holds at a tick, signed so that the largest counts."""
+        return [(at, value) for at, value in self.past if at > tick - window]
+
+    def leaves(self, tick: int, window: int, eps: float) -> float:
+        """Ticks until what is left of the window is `eps` below its maximum."""
+        held = self.inside(tick, window)
+        top = max((v for _, v in held), default=math.nan)
+        last = max((at for at, v in held if v > top - eps or v == top), default=tick)
+        newest = max((at for at, _ in held), default=tick)
+        return float(window if last == newest else last + window - tick)
+
+
+@dataclass
+class Asked:
+    """One version of a query: rows after `cut` are its own; its cells by their names."""
+
+    standing: Standing
+    stream: Stream
+    cut: Instant | None
+    filled: bool = False
+    cells: dict[str, Cell] = field(default_factory=dict)
+
+    @property
+    def query(self) -> Query:
+        """The query."""
+        return self.standing.query
+
+    @property
+    def window(self) -> int:
+        """Ticks of the window of an extreme; 0 without one."""
+        over = self.query.over
+        if over is None:
+            return 0
+        return int(NEVER) if over.window.kind == "landmark" else over.window.length // self.tick
+
+    @property
+    def opened(self) -> int:
+        """First tick of a landmark."""
+        over = self.query.over
+        if over is None or over.window.kind != "landmark":
+            return int(ALWAYS)
+        return -(-over.window.start // self.tick)
+
+    @property
+    def tick(self) -> int:
+        """Width of a tick."""
+        return self.stream.tick
+
+    def hungry(self) -> bool:
+        """Whether kept history may fill an extreme."""
+        new = not self.filled or any(not cell.filled for cell in self.cells.values())
+        return bool(self.window) and self.cut is None and new
+
+    def seat(self, registry: Registry, closed: int | None) -> None:
+        """Name the cells that do not follow the rows; those that stay keep their memory."""
+        query = self.query
+        if query.group_by:
+            found = {text: (cell.group, cell.listed) for text, cell in self.cells.items()}
+        elif query.members is not None:
+            found = _of_table(query.members, registry.tables[query.members.table].path)
+        else:
+            weights = query.weights or (1.0,) * len(query.series or ())
+            listed = None if query.series is None else list(zip(query.series, weights, strict=True))
+            found = {"": ((), listed)}
+        before, self.cells = self.cells, {}
+        for text, (group, listed) in found.items():
+            cell = before.get(text) or self.new_cell(group, listed)
+            if self.filled and text not in before and self.cut is not None:
+                cell.since = closed
+            cell.listed, cell.cells = listed, self.columns(text, listed)
+            self.cells[text] = cell
+
+    def new_cell(self, group: Group, listed: list[tuple[str, float]] | None) -> Cell:
+        """A cell that has not answered yet."""
+        text = json.dumps(list(group), default=str) if group else ""
+        return Cell(group, listed, self.columns(text, listed))
+
+    def columns(self, text: str, listed: list[tuple[str, float]] | None) -> Cells:
+        """What is asked, as the functions of a timer take it."""
+        query, contract = self.query, self.query.contract
+        exact = contract.tolerance == "exact"
+        draw = np.array([mix64(np.uint64(self.standing.id))], np.uint64)
+        if text:
+            draw = draw ^ keys(items([text]), seed=0)
+        given = {
+            "width": 0.0 if exact else contract.within,
+            "relative": contract.tolerance == "relative",
+            "confidence": 1.0 if exact else contract.confidence,
+            "asked": REGIMES[query.regime],
+            "window": self.window,
+            "sign": -1.0 if query.over is not None and query.over.kind == "min" else 1.0,
+            "trend": query.trend,
+            "throughout": contract.throughout,
+            "listed": len(listed or ()),
+        }
+        columns = {name: np.array([given.get(name, 0)], _KINDS[name]) for name in _KINDS}
+        return Cells(**{**columns, "draw": draw})
+
+    @property
+    def law(self) -> Any:
+        """Table of deadlines."""
+        contract = self.query.contract
+        if contract.tolerance == "exact" or contract.confidence >= 1.0:
+            return _law(0.5, "mean")
+        form = "throughout" if contract.throughout else "mean"
+        sure = min(max(contract.confidence, 0.5), 0.999999)
+        return _law(sure, "above" if self.window else form)
+
+
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("width", "confidence", "sign", "spread"), np.float64),
+    **dict.fromkeys(("born", "window", "opened"), np.int64),
+    **dict.fromkeys(("op", "relative", "law", "asked", "trend", "throughout", "paused"), np.uint8),
+    **dict.fromkeys(("query", "group", "listed", "deque"), np.int32),
+}
+
+
+@lru_cache(maxsize=64)
+def _law(confidence: float, form: str) -> Any:
+    return tables(confidence, form)
+
+
+def _of_table(
+    members: Members, path: str
+) -> dict[str, tuple[Group, list[tuple[str, float]] | None]]:
+    """Members of each key of a table, in the order of its rows; keys in the order of their text."""
+    found: dict[str, tuple[Group, list[tuple[str, float]] | None]] = {}
+    if not members.by:
+        found[""] = (), []
+    for row in pq.read_table(path).to_pylist():
+        weight = 1.0 if members.weight is None else row[members.weight]
+        if members.where is not None and passes(members.where, row) is not True:
+            continue
+        if row[members.series] is None or weight is None or math.isnan(weight):
+            continue
+        group = tuple(row[name] for name in members.by)
+        text = json.dumps(list(group), default=str) if members.by else ""
+        listed = found.setdefault(text, (group, []))[1]
+        assert listed is not None
+        listed.append((str(row[members.series]), float(weight)))
+    return dict(sorted(found.items()))
