@@ -17,7 +17,7 @@ from rich.console import Console
 
 from bench.deferral_data import MEMBERS, SHARED, Panel, made, measured
 from bench.deferral_fidelity import Cell, cells_of, report_fidelity, report_timer_bound
-from bench.deferral_load import FULL_LOAD, QUICK_LOAD, LoadExtent
+from bench.deferral_load import FULL_LOAD, QUICK_LOAD, LoadExtent, report_load
 from bench.deferral_report import Sections
 from bench.deferral_scale import FULL as FULL_SCALE
 from bench.deferral_scale import QUICK as QUICK_SCALE

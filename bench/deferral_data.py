@@ -93,8 +93,8 @@ class Panel:
             present=self.present[:ticks],
         )
 
-    def write(self, directory: Path) -> int:
-        """Write its rows as parquet, one for each reading; how many there are."""
+    def write(self, directory: Path, group: int = 100_000) -> int:
+        """Write its rows as parquet, so many to a row group; how many there are."""
         place, member = np.nonzero(self.present)
         names = pa.DictionaryArray.from_arrays(
             pa.array(member.astype(np.int32)), pa.array(self.series)
@@ -107,7 +107,7 @@ class Panel:
             }
         )
         directory.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, directory / "rows.parquet")
+        pq.write_table(table, directory / "rows.parquet", row_group_size=group)
         return int(table.num_rows)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import streamgauge as sg
 from bench.data import START
 from bench.deferral_data import Panel
-from bench.deferral_ours import NOTHING, answered, question
+from bench.deferral_ours import NOTHING, Told, answered, question
 from bench.deferral_report import Sections, percent
 from bench.deferral_rules import (
     Items,
@@ -38,6 +38,7 @@ REGIMES = {"ours": "", "timer": "timer", "watch": "watch"}
 LONGEST = {0.95: 0.466, 0.90: 0.718, 0.85: 0.996}
 # Ratios of fewer evaluations are noise.
 LEAST = 50
+HELD = "3650 days"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,9 @@ def cells_of(panel: Panel) -> list[Cell]:
         for p in CONFIDENCES
         for number, (_, width) in enumerate(panel.bounds)
     }
-    found = answered(panel, list(asked.values()), expected_gap="3650 days")
+    # A value holds until the next one comes, as for the other rules: no silence is long.
+    found = answered(panel, list(asked.values()), expected_gap=HELD)
+    learned = _with_learned_gaps(panel, asked)
     items = Items.of(panel.ticks, panel.values, panel.present)
     cells = []
     for kind, path in paths.items():
@@ -100,9 +103,19 @@ def cells_of(panel: Panel) -> list[Cell]:
                     else printed_peak(panel.ticks, average, items, width, p, panel.window)
                 )
                 scores["printed"] = scored(path, places, path[places], width)
+                if learned:
+                    told = learned.get(f"{kind}-ours-{p:g}-{number}", NOTHING)
+                    scores["learned"] = told.score(panel, path, width)
                 ticks = len(panel.ticks)
                 cells.append(Cell(panel.name, kind, p, bound, ticks, exits, best, scores))
     return cells
+
+
+def _with_learned_gaps(panel: Panel, asked: dict[str, sg.Query]) -> dict[str, Told]:
+    """Answers where nothing was said of gaps, and a series can be taken for silent."""
+    if panel.present.all():
+        return {}
+    return answered(panel, [query for query in asked.values() if not query.regime])
 
 
 def report_fidelity(report: Sections, cells: list[Cell]) -> None:
@@ -131,6 +144,8 @@ def report_fidelity(report: Sections, cells: list[Cell]) -> None:
     figures["max_timer_fidelity"] = _least(peaks, "timer"), "spare"
     figures["printed_fidelity_every_cell"] = _least(averages, "printed"), "spare"
     figures["printed_max_fidelity"] = _least(peaks, "printed"), "spare"
+    learned = [cell for cell in cells if "learned" in cell.scores]
+    figures["learned_gaps_fidelity"] = _least(learned, "learned"), "spare"
     broken = [cell for cell in cells if cell.spare("printed") < 0]
     figures["printed_broken_cells"] = len(broken) / len(cells), "share"
     for rule in ("ours", "timer"):

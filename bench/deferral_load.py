@@ -6,15 +6,27 @@ its members; a tick has so many reads to spend. What is late by a tick or more c
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 from scipy.special import ndtri
 
-from bench.deferral_data import MEMBERS
+import streamgauge as sg
+from bench.data import START
+from bench.deferral_data import MEMBERS, Panel
+from bench.deferral_ours import STREAM, opened
+from bench.deferral_report import Sections
 from bench.deferral_rules import ITEMS, above_wait, end_wait, sliding_peak
 from streamgauge.kernel.jit import compiled
+from streamgauge.kernel.time import SECOND
+from streamgauge.plan.members import Members
+from streamgauge.plan.over import Over
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -78,6 +90,86 @@ def naive_missed(queries: int, capacity: int) -> float:
     0.5
     """
     return max(0.0, 1.0 - capacity // MEMBERS / queries)
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """What our cells have done so far: evaluations, deadlines missed, error expected of that."""
+
+    evaluations: int
+    missed: int
+    penalty: float
+
+    @classmethod
+    def of(cls, gauge: sg.Gauge) -> Late:
+        """Add up the cells of a gauge."""
+        cells = gauge.deferrals()
+        return cls(*(pc.sum(cells[name]).as_py() or 0 for name in cls.__slots__))
+
+
+def ours_missed(load: Load, queries: int, capacity: int) -> tuple[float, float]:
+    """Share missed by ours, and the penalty of a miss in parts of the bound, after the start."""
+    ticks, n_series = load.values.shape
+    when = START // SECOND + 1 + np.arange(ticks)
+    panel = Panel("load", SECOND, when, load.values, np.ones(load.values.shape, np.bool_))
+    members = load.members[np.arange(queries) // 2 % len(load.members)]
+    tables, asked = {}, []
+    for name, first, over in (
+        ("averages", 0, None),
+        ("peaks", 1, Over("max", sg.Range(float(load.window)))),
+    ):
+        own = members[first::2]
+        cells = np.repeat(np.arange(len(own)), own.shape[1])
+        series = np.array(panel.series)[own.ravel()]
+        tables[name] = pa.table({"cell": cells, "series": series})
+        asked.append(
+            sg.Query(
+                name,
+                STREAM,
+                sg.avg("value"),
+                members=Members(name, "series", ("cell",)),
+                over=over,
+                contract=sg.Contract.absolute(load.epsilon, confidence=load.confidence),
+            )
+        )
+    directory = Path(tempfile.mkdtemp(prefix="streamgauge-bench-"))
+    try:
+        batch = WARM * n_series
+        gauge = opened(panel, asked, directory, batch, tables, capacity=capacity)
+        gauge.step()
+        start = Late.of(gauge)
+        while gauge.step():
+            pass
+        end = Late.of(gauge)
+        due = pc.fill_null(pc.cast(gauge.deferrals()["due"], pa.int64()), np.iinfo(np.int64).max)
+        pending = int(np.sum(due.to_numpy() <= when[-1] * SECOND))
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    missed = end.missed - start.missed
+    done = end.evaluations - start.evaluations + pending
+    each = (end.penalty - start.penalty) / max(1, missed) / load.epsilon
+    return missed / max(1, done), each
+
+
+def report_load(report: Sections, extent: LoadExtent) -> None:
+    """Missed deadlines against the number of queries, by each way."""
+    load = Load.of(extent.n_series, extent.n_paths, extent.ticks, SIGMAS)
+    waits, rows = printed_waits(load), []
+    for queries in extent.queries:
+        naive = naive_missed(queries, extent.capacity)
+        edf = edf_missed(load, waits, queries, extent.capacity)
+        ours, each = ours_missed(load, queries, extent.capacity)
+        rows.append(
+            [f"{queries:,}", *(f"{100 * share:.2f}" for share in (naive, edf, ours)), f"{each:.3f}"]
+        )
+        for name, share in (("naive", naive), ("edf", edf), ("ours", ours)):
+            report.figures[f"missed_{name}_{queries}"] = share, "missed"
+    report.table(
+        f"missed deadlines in per cent, {extent.capacity:,} reads a tick, half AVG, half MAX,\n"
+        f"eps = {SIGMAS:g} sigma, p = {load.confidence:g}; penalty of a miss in eps",
+        ("queries", "naive", "printed, EDF", "ours", "penalty"),
+        rows,
+    )
 
 
 def edf_missed(load: Load, waits: tuple[Floats, Floats], queries: int, capacity: int) -> float:

@@ -83,8 +83,23 @@ def taken(
     **declared: Any,
 ) -> sg.Gauge:
     """A gauge that has taken all rows of a panel, epoch by epoch."""
-    panel.write(directory / "rows")
-    gauge = sg.connect(directory / "home", engine="local", max_rows=BATCH)
+    gauge = opened(panel, queries, directory, BATCH, tables, **declared)
+    while gauge.step():
+        pass
+    return gauge
+
+
+def opened(
+    panel: Panel,
+    queries: Sequence[sg.Query],
+    directory: Path,
+    batch: int,
+    tables: Mapping[str, pa.Table] | None = None,
+    **declared: Any,
+) -> sg.Gauge:
+    """A gauge over the rows of a panel, so many to an epoch, that has taken none yet."""
+    panel.write(directory / "rows", batch)
+    gauge = sg.connect(directory / "home", engine="local", max_rows=batch)
     gauge.stream(
         STREAM,
         source=sg.files(directory / "rows"),
@@ -99,8 +114,6 @@ def taken(
         gauge.create_table(name, directory / f"{name}.parquet")
     gauge.register(*queries)
     gauge.advance(STREAM, int(panel.ticks[-1] + 1) * panel.tick)
-    while gauge.step():
-        pass
     return gauge
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
 from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.deferrals import deferrals
 from streamgauge.engine.latest import latest_answers, latest_rows
 from streamgauge.engine.spark.views import as_spark
 from streamgauge.log.dead_letters import dead_letters
@@ -50,6 +51,7 @@ class Progress:
     state_bytes: int
     queries: int
     running: bool
+    missed: int = 0
 
 
 class Reader:
@@ -93,6 +95,10 @@ class Reader:
     def rows(self, name: str) -> pa.Table:
         """The rows that a view holds now."""
         return latest_rows(self.home, name)
+
+    def deferrals(self, name: str | None = None) -> pa.Table:
+        """What the cells of deferred queries are doing: regime, model, evaluations, deadlines."""
+        return deferrals(self.home, name)
 
     def row_changes(self, name: str, *, since_epoch: int = 0) -> pa.Table:
         """Rows that came to a view or went from it, after an epoch."""
@@ -187,4 +193,5 @@ class Reader:
             state_bytes=last.get("state_bytes", 0),
             queries=len(self.registry().queries),
             running=self.running,
+            missed=last.get("missed", 0),
         )

@@ -134,7 +134,6 @@ def save_up(c, n, scene):  # type: ignore[no-untyped-def]
     """Pay in what so many ticks allow of misses."""
     share = np.int64((1.0 - scene.cells.confidence[c]) * ONE)
     memory = scene.memory
-    memory.ticks[c] += n
     memory.credit[c] = min(memory.credit[c] + n * share, PATIENCE * share)
 
 

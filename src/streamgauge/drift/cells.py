@@ -62,7 +62,8 @@ class Memory(NamedTuple):
 
     `value` was published as of `since`, to be extended by `slope` a tick; `below` and `above` say
     how far the bar reaches beyond the owed width. `due` is the deadline of the next evaluation,
-    `begun` the tick after which an extreme knows all values.
+    `begun` the tick after which an extreme knows all values, `started` how many ticks had been
+    walked before the cell came.
     `seen`, `moved` and `ratio` are what a cell has learned of its own drift and variance, `trust`
     corrects its waits by hits and misses. `wait` is the wait that was planned, negative when it was
     cut short to look; `usual` its mean. `credit` is the account of tolerated misses of a watched
@@ -90,7 +91,7 @@ class Memory(NamedTuple):
     epoch: Counts
     evaluations: Counts
     missed: Counts
-    ticks: Counts
+    started: Counts
     regime: Bytes
     given: Bytes
 
@@ -108,7 +109,7 @@ _TYPES: dict[str, Any] = {
     **dict.fromkeys(
         ("seen", "moved", "ratio", "trust", "wait", "usual", "coverage", "penalty"), np.float32
     ),
-    **dict.fromkeys(("silent", "epoch", "evaluations", "missed", "ticks"), np.int32),
+    **dict.fromkeys(("silent", "epoch", "evaluations", "missed", "started"), np.int32),
     **dict.fromkeys(("regime", "given"), np.uint8),
 }
 

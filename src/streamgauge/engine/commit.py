@@ -28,6 +28,7 @@ def commit(home: Home, start: int, receipts: Sequence[Receipt], seconds: float) 
                 "late": receipts[0].late,
                 "answers": sum(receipt.answers for receipt in receipts),
                 "state_bytes": sum(receipt.state_bytes for receipt in receipts),
+                "missed": sum(receipt.missed for receipt in receipts),
                 "shards": [asdict(receipt) for receipt in receipts],
             },
         )

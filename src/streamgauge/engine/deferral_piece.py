@@ -133,6 +133,7 @@ class DeferralPiece:
                 held[there] = old.cells.deque[windowed[there]]
             self.extremes = deques.take(self.extremes, held)
             self.memory, self.who = picked(self.memory, cells), who
+            self.memory.started[cells < 0] = self.ticks
         self._note_begun()
 
     def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:

@@ -14,11 +14,11 @@ from streamgauge.engine import state as wire
 from streamgauge.engine.across_run import AcrossRun, AcrossState, state_key
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.decay_piece import DecayPiece
-from streamgauge.engine.deferral_piece import DeferralPiece
+from streamgauge.engine.deferrals import seated
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.pane_piece import PanePiece
 from streamgauge.engine.portfolio_piece import PortfolioPiece
-from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.progress import StreamState
 from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.row_work import RowWork
 from streamgauge.engine.summary_piece import SummaryPiece
@@ -29,7 +29,6 @@ from streamgauge.log.home import Home
 from streamgauge.operators import emission
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.selections import group_of, shard_of
-from streamgauge.plan.sharing import share
 from streamgauge.plan.view import View
 
 
@@ -139,18 +138,12 @@ def _deferred(
     by_id: dict[int, Standing],
 ) -> list[Answer]:
     """Newest answers of deferred queries; their groups follow from the plan."""
-    if not any(isinstance(piece, DeferralPiece) for piece in state.pieces.values()):
-        return []
-    run = StreamRun(home, shard, share(registry, registry.stream(name)), registry, state)
-    found = []
-    for key, queries in run.plan.deferrals.items():
-        piece = state.pieces[key.text()]
-        assert isinstance(piece, DeferralPiece)
-        piece.seat(run.bench(), registry, queries)
+    found, tick = [], registry.stream(name).tick
+    for piece in seated(home, registry, shard, name, state):
         for standing, text, cell, sworn, slope in piece.newest():
             if standing.id in by_id:
-                answer = _answer(standing, text, cell, run.stream.tick, *sworn)
-                found.append(replace(answer, slope=slope * SECOND / run.stream.tick))
+                answer = _answer(standing, text, cell, tick, *sworn)
+                found.append(replace(answer, slope=slope * SECOND / tick))
     return found
 
 

@@ -26,7 +26,8 @@ from streamgauge.drift.evaluate import ENOUGH, Reading
 from streamgauge.drift.timer import judge, learn, plan, set_due, slope_of
 from streamgauge.engine.reference_deferral_cells import Asked, Cell, Path
 from streamgauge.engine.reference_windows import USED, Group, Landed
-from streamgauge.kernel.time import HOUR, SECOND, Instant
+from streamgauge.kernel.time import HOUR, SECOND
+from streamgauge.operators.emission import ALWAYS
 from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
@@ -68,8 +69,8 @@ class Piece:
         kept = {}
         for standing in queries:
             key = standing.id, standing.version
-            cut = None if standing.query.history or closed is None else closed * self.stream.tick
-            asked = self.asked.get(key) or Asked(standing, self.stream, cut)
+            born = int(ALWAYS) if standing.query.history or closed is None else closed
+            asked = self.asked.get(key) or Asked(standing, self.stream, born)
             asked.standing, kept[key] = standing, asked
             asked.seat(registry, closed)
         self.asked = kept
@@ -79,7 +80,7 @@ class Piece:
         if not any(row.tick <= closed for row in history.rows):
             return
         if fresh or any(asked.hungry() for asked in self.asked.values()):
-            past = self if fresh else Piece(self.stream, self.x, self.asked)
+            past = self if fresh else Piece(self.stream, self.x, self.asked, {}, dict(self.newest))
             for tick in sorted({row.tick for row in history.rows if row.tick <= closed}):
                 list(past.step(history, tick, 0, answering=False))
         self._settle()
@@ -108,7 +109,7 @@ class Piece:
         for asked in self.asked.values():
             self._welcome(asked)
             for cell in asked.cells.values():
-                if asked.window and (answering or (not cell.filled and asked.cut is None)):
+                if asked.window and (answering or (not cell.filled and asked.whole)):
                     self._remember(asked, cell, tick)
                 if answering and asked.standing.status == "running":
                     found = self.read(asked, cell, tick)
@@ -119,11 +120,11 @@ class Piece:
     def _take(self, tick: int, rows: Sequence[Landed]) -> None:
         """Newest rows of series, and late rows that would have been."""
         best: dict[str, Landed] = {}
-        for row in sorted(rows, key=lambda row: (row.ts, row.arrival)):
+        for row in sorted(rows, key=_time):
             name = "|".join(str(row.values[column]) for column in self.stream.key)
             path = self.paths.setdefault(name, Path(gap=self.gap or math.inf))
             held = self.newest.get(name)
-            if row.fate in USED and (held is None or row.ts >= held.ts):
+            if row.fate in USED and (held is None or _time(row) >= _time(held)):
                 self.newest[name] = row
             if math.isnan(self._value(row)) or (path.row and row.ts < path.row.ts):
                 continue
@@ -168,11 +169,11 @@ class Piece:
         found = []
         for name, weight in self.members(asked, cell):
             path = self.paths.get(name)
-            if path is None or path.row is None or not _after(path.row, asked.cut):
+            if path is None or path.row is None or path.tick <= asked.born:
                 continue
             value, doubt, silent = path.at(tick)
-            late = path.late is not None and _after(path.late, asked.cut)
-            found.append((weight, path, value, doubt, silent, path.late_value if late else value))
+            other = value if path.late is None else path.late_value
+            found.append((weight, path, value, doubt, silent, other))
         if not found:
             return _NONE
         op = asked.query.select.name
@@ -312,8 +313,7 @@ class Piece:
     def _coverage(self, asked: Asked, cell: Cell, tick: int, found: Reading) -> np.float32:
         """Share of the members that have a value, and of the window that is known."""
         share = found.known / len(cell.listed) if cell.listed else 1.0
-        born = self.first - 1 if asked.cut is None else asked.cut // self.stream.tick
-        known = tick - max(self.first - 1, born if cell.since is None else cell.since)
+        known = tick - max(self.first - 1, asked.born if cell.since is None else cell.since)
         if asked.window and known < asked.window:
             share *= known / asked.window
         return np.float32(share)
@@ -453,8 +453,8 @@ def _checked(history: Landing, after: int | None, upto: int) -> Iterator[int]:
                 yield tick
 
 
-def _after(row: Landed, cut: Instant | None) -> bool:
-    return cut is None or row.ts > cut
+def _time(row: Landed) -> tuple[int, int]:
+    return row.ts, row.arrival
 
 
 def _key(row: Landed, columns: Sequence[str]) -> Group:

@@ -18,7 +18,6 @@ from streamgauge.drift.paths import BLOCK, BLOCKS, LONGEST, SILENT_AFTER
 from streamgauge.engine.reference_windows import Group, Landed, passes
 from streamgauge.kernel.hashing import mix64
 from streamgauge.kernel.keys import items, keys
-from streamgauge.kernel.time import Instant
 from streamgauge.operators.emission import ALWAYS, NEVER
 from streamgauge.plan.members import Members
 from streamgauge.plan.query import Query
@@ -128,11 +127,11 @@ class Cell:
 
 @dataclass
 class Asked:
-    """One version of a query: rows after `cut` are its own; its cells by their names."""
+    """One version of a query: it sees series with a row after the tick `born`; cells by name."""
 
     standing: Standing
     stream: Stream
-    cut: Instant | None
+    born: int
     filled: bool = False
     cells: dict[str, Cell] = field(default_factory=dict)
 
@@ -150,6 +149,11 @@ class Asked:
         return int(NEVER) if over.window.kind == "landmark" else over.window.length // self.tick
 
     @property
+    def whole(self) -> bool:
+        """Whether it sees what was there before it."""
+        return self.born == ALWAYS
+
+    @property
     def opened(self) -> int:
         """First tick of a landmark."""
         over = self.query.over
@@ -165,7 +169,7 @@ class Asked:
     def hungry(self) -> bool:
         """Whether kept history may fill an extreme."""
         new = not self.filled or any(not cell.filled for cell in self.cells.values())
-        return bool(self.window) and self.cut is None and new
+        return bool(self.window) and self.whole and new
 
     def seat(self, registry: Registry, closed: int | None) -> None:
         """Name the cells that do not follow the rows; those that stay keep their memory."""
@@ -181,7 +185,7 @@ class Asked:
         before, self.cells = self.cells, {}
         for text, (group, listed) in found.items():
             cell = before.get(text) or self.new_cell(group, listed)
-            if self.filled and text not in before and self.cut is not None:
+            if self.filled and text not in before and not self.whole:
                 cell.since = closed
             cell.listed, cell.cells = listed, self.columns(text, listed)
             self.cells[text] = cell
@@ -226,8 +230,8 @@ class Asked:
 _KINDS: dict[str, Any] = {
     **dict.fromkeys(("width", "confidence", "sign", "spread"), np.float64),
     **dict.fromkeys(("born", "window", "opened"), np.int64),
-    **dict.fromkeys(("op", "relative", "law", "asked", "trend", "throughout", "paused"), np.uint8),
-    **dict.fromkeys(("query", "group", "listed", "deque"), np.int32),
+    **dict.fromkeys(("op", "relative", "asked", "trend", "throughout", "paused"), np.uint8),
+    **dict.fromkeys(("query", "group", "law", "listed", "deque"), np.int32),
 }
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from streamgauge.engine import state as wire
 from streamgauge.engine.across_run import AcrossRun, AcrossWork
 from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.row_work import RowWork
@@ -45,6 +46,7 @@ class Receipt:
     answers: int
     state_bytes: int
     seconds: float
+    missed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,15 @@ def _run(home: Home, shard: int, start: int, stop: int, begun: float) -> Receipt
     data = wire.to_bytes(running.state, shard, home.shards)
     write_whole(home.state(stop, shard), data)
     _RUNNING[home.path, shard] = running
-    return Receipt(shard, stop, rows, late, answers, len(data), time.perf_counter() - begun)
+    missed = sum(_missed(stream_run) for stream_run in running.runs.values())
+    seconds = time.perf_counter() - begun
+    return Receipt(shard, stop, rows, late, answers, len(data), seconds, missed)
+
+
+def _missed(run: StreamRun) -> int:
+    """Deadlines that lack of capacity has made late so far."""
+    pieces = [piece for piece in run.state.pieces.values() if isinstance(piece, DeferralPiece)]
+    return sum(int(piece.memory.missed.sum()) for piece in pieces)
 
 
 def forget(home: Home) -> None:

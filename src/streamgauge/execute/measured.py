@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from streamgauge.contracts.contract import Contract
 from streamgauge.engine.kept import Kept, kept
 from streamgauge.kernel.time import instant_text
+from streamgauge.plan.latest import deferred
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.view import View
 from streamgauge.reading import Reader
@@ -64,7 +65,41 @@ def _numbers(reader: Reader, standing: Standing) -> list[Line]:
         ("bars", _bars_text(table, standing.query.contract)),
         ("contract", _share_text(met, table.num_rows)),
         *_charges(table),
+        *_deferred(reader, standing),
     ]
+
+
+def _deferred(reader: Reader, standing: Standing) -> list[Line]:
+    """Regimes, models, evaluations saved and deadlines of a deferred query."""
+    if not deferred(standing.query):
+        return []
+    cells = reader.deferrals(standing.name)
+    timed = pc.sum(pc.equal(cells["regime"], "timer")).as_py() or 0
+    checks, made, missed = (
+        pc.sum(cells[n]).as_py() or 0 for n in ("checks", "evaluations", "missed")
+    )
+    sigma, drift, wait = (np.asarray(cells[n].to_numpy()) for n in ("sigma", "drift", "wait"))
+    saved = 100.0 * (1.0 - made / checks) if checks else 0.0
+    due = pc.min(cells["due"].cast(pa.int64())).as_py()
+    deadline = "at every tick" if due is None else instant_text(due)
+    return [
+        ("regimes", f"{timed:,} by timer, {cells.num_rows - timed:,} by watch"),
+        ("model", f"sigma {_spread(sigma)} a root second, drift {_spread(drift)} a second"),
+        (
+            "evaluations",
+            f"{made:,} of {checks:,} checks, {saved:.3g}% saved; {_spread(wait)} s apart",
+        ),
+        ("next deadline", deadline),
+        ("late", f"{missed:,} deadlines, penalty {pc.sum(cells['penalty']).as_py() or 0.0:.3g}"),
+    ]
+
+
+def _spread(values: np.ndarray) -> str:
+    """Median of some values, and their range where there are several."""
+    if not len(values):
+        return "unknown"
+    low, middle, high = np.quantile(values, (0.0, 0.5, 1.0))
+    return f"{middle:.3g}" if len(values) == 1 else f"{middle:.3g} ({low:.3g} to {high:.3g})"
 
 
 def _newest(table: pa.Table) -> str:

@@ -1,0 +1,118 @@
+"""Deferrals: what the cells of deferred queries are doing, read from the committed state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from streamgauge.drift.cells import TIMER
+from streamgauge.engine import state as wire
+from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.deferral_piece import DeferralPiece
+from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.roster import Roster
+from streamgauge.log.home import Home
+from streamgauge.operators.accumulate import AVG
+from streamgauge.operators.emission import ALWAYS, Floats
+from streamgauge.plan.registry import Registry
+from streamgauge.plan.sharing import share
+
+DEFERRALS = pa.schema(
+    [
+        ("query", pa.string()),
+        ("version", pa.int32()),
+        ("group", pa.string()),
+        ("regime", pa.string()),
+        ("members", pa.int32()),
+        ("silent", pa.int32()),
+        ("checks", pa.int64()),
+        ("evaluations", pa.int64()),
+        ("drift", pa.float64()),
+        ("sigma", pa.float64()),
+        ("wait", pa.float64()),
+        ("due", pa.timestamp("us", tz="UTC")),
+        ("missed", pa.int64()),
+        ("penalty", pa.float64()),
+    ]
+)
+
+
+def deferrals(home: Home, name: str | None = None) -> pa.Table:
+    """One row for each cell of the deferred queries, or of one of them.
+
+    `checks` are the ticks it could have been evaluated at since it was registered, `drift` and
+    `sigma` its model per second and per root second, `wait` the seconds it usually waits, `due`
+    its next deadline; `missed` are deadlines that lack of capacity made late, `penalty` the error
+    that is expected of it.
+    """
+    epoch = home.committed()
+    parts = [DEFERRALS.empty_table()]
+    if epoch:
+        registry = registry_at(home, epoch)
+        for shard in range(home.shards):
+            state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+            for stream, held in state.streams.items():
+                for piece in seated(home, registry, shard, stream, held):
+                    parts.append(_rows(piece, registry.stream(stream).tick, name))
+    return pa.concat_tables(parts)
+
+
+def seated(
+    home: Home, registry: Registry, shard: int, stream: str, state: StreamState
+) -> Iterator[DeferralPiece]:
+    """The pieces of deferred queries in a stored state, with their queries compiled."""
+    if not any(isinstance(piece, DeferralPiece) for piece in state.pieces.values()):
+        return
+    run = StreamRun(home, shard, share(registry, registry.stream(stream)), registry, state)
+    for key, queries in run.plan.deferrals.items():
+        piece = state.pieces[key.text()]
+        assert isinstance(piece, DeferralPiece)
+        piece.seat(run.bench(), registry, queries)
+        yield piece
+
+
+def _rows(piece: DeferralPiece, tick: int, name: str | None) -> pa.Table:
+    roster, memory = piece.roster, piece.memory
+    assert roster is not None
+    per_query = [s.name for s in piece.standings], [s.version for s in piece.standings]
+    names, versions = (np.repeat(np.array(part), roster.sizes) for part in per_query)
+    chosen = np.ones(len(names), np.bool_) if name is None else names == name
+    second = 1e6 / tick
+    mu, var = _models(piece, roster)
+    watched = memory.regime != TIMER
+    unset = (memory.due == ALWAYS) | watched
+    due = np.where(unset, 0, memory.due) * tick
+    columns = [
+        pa.array(names[chosen].tolist(), pa.string()),
+        pa.array(versions[chosen].astype(np.int32)),
+        pa.array(roster.texts[chosen].tolist(), pa.string()),
+        pa.array(np.where(watched, "watch", "timer")[chosen].tolist(), pa.string()),
+        pa.array(np.diff(roster.links.pointer)[chosen].astype(np.int32)),
+        pa.array(memory.silent[chosen]),
+        pa.array((piece.ticks - memory.started[chosen]).astype(np.int64)),
+        pa.array(memory.evaluations[chosen].astype(np.int64)),
+        pa.array((mu * second)[chosen]),
+        pa.array((np.sqrt(var) * np.sqrt(second))[chosen]),
+        pa.array((memory.usual / second)[chosen].astype(np.float64)),
+        pa.array(due[chosen], pa.int64(), mask=unset[chosen]).cast(pa.timestamp("us", tz="UTC")),
+        pa.array(memory.missed[chosen].astype(np.int64)),
+        pa.array(memory.penalty[chosen].astype(np.float64)),
+    ]
+    return pa.table(columns, schema=DEFERRALS)
+
+
+def _models(piece: DeferralPiece, roster: Roster) -> tuple[Floats, Floats]:
+    """Drift and variance per tick of each cell, by its members and what it learned itself."""
+    links, n = roster.links, len(roster.cells.query)
+    owner = np.repeat(np.arange(n), np.diff(links.pointer))
+    weight = links.weight if len(links.weight) else np.ones(len(links.member))
+    mass = np.bincount(owner, weight, n)
+    mu = np.bincount(owner, weight * piece.paths.mu[links.member], n)
+    var = np.bincount(owner, weight**2 * piece.paths.var[links.member], n)
+    averaged = (roster.cells.op == AVG) & (mass != 0.0)
+    scale = np.where(averaged, mass, 1.0)
+    own = piece.memory.seen > 0.0
+    drift = np.where(own, piece.memory.moved / np.where(own, piece.memory.seen, 1.0), mu / scale)
+    return drift.astype(np.float64), var / scale**2 * piece.memory.ratio
