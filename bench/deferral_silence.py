@@ -26,12 +26,21 @@ SIGMAS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The last answer of each silence of one length: its error, what it said, whether it held."""
+    """The last answer of each silence of one length: its error, what it said, whether it held.
+
+    `stated` is the half-width of the bar, `doubt` what of it is owed to the silence alone.
+    """
 
     length: int
     error: Floats
     stated: Floats
+    doubt: Floats
     held: npt.NDArray[np.bool_]
+
+    @property
+    def doubted(self) -> float:
+        """Share of answers that the doubt alone would have held: live series are up to date."""
+        return float(np.mean(self.error <= self.doubt)) if len(self.error) else float("nan")
 
     @property
     def share(self) -> float:
@@ -45,7 +54,7 @@ class Held:
         return float(binom.ppf(FALSE_ALARM, n, CONFIDENCE)) / n if n else 0.0
 
 
-def judged(silences: Silences, told: Told) -> list[Held]:
+def judged(silences: Silences, told: Told, epsilon: float) -> list[Held]:
     """Judge the last answer of each silence; answers of one silence are not independent."""
     panel, truth = silences.panel, silences.panel.average
     found = []
@@ -59,13 +68,15 @@ def judged(silences: Silences, told: Told) -> list[Held]:
         place = np.searchsorted(panel.ticks, told.tick[number])
         value, low, high = told.value[number], told.low[number], told.high[number]
         held = (low <= truth[place]) & (truth[place] <= high)
-        found.append(Held(length, np.abs(truth[place] - value), (high - low) / 2, held))
+        stated = (high - low) / 2
+        error = np.abs(truth[place] - value)
+        found.append(Held(length, error, stated, stated - epsilon, held))
     return found
 
 
 def report_silences(report: Sections, panels: list[Panel]) -> None:
     """Two and three of the series silent, on each panel."""
-    rows, spare = [], []
+    rows, spare, alone = [], [], []
     for panel in panels:
         step = float(np.median(np.abs(np.diff(panel.average)))) / 0.6745
         for silent in (2, 3):
@@ -74,28 +85,30 @@ def report_silences(report: Sections, panels: list[Panel]) -> None:
             # Measured series have gaps of their own, which are learned.
             gap = None if panel.real else panel.tick / SECOND
             told = answered(silences.panel, [query], expected_gap=gap).get("silent", NOTHING)
-            for held in judged(silences, told):
+            for held in judged(silences, told, SIGMAS * step):
                 if not len(held.held):
                     continue
                 rows.append(_line(panel.name, silent, held, step))
                 spare.append(held.share - held.least)
+                alone.append(held.doubted - held.least)
                 report.cells.append(
                     {"section": "silences", "data": panel.name, "silent": silent,
                      "length": held.length,
                      "n": len(held.held), "error": float(held.error.mean()),
-                     "stated": float(held.stated.mean()), "share": held.share}
+                     "stated": float(held.stated.mean()), "share": held.share,
+                     "doubt_share": held.doubted}
                 )  # fmt: skip
     report.table(
         f"silences: last answer of each, eps = {SIGMAS:g} sigma, p = {CONFIDENCE:g}; in sigma",
-        ("data", "silent", "ticks", "n", "mean error", "half-width", "held %", "least %"),
+        ("data", "silent", "ticks", "n", "error", "bar", "doubt", "held %", "doubt %", "least %"),
         rows,
     )
+    report.figures["silence_doubt_held"] = min(alone, default=None), "spare"
     report.bars["silence_interval_held"] = Bar(min(spare, default=None), 0.0)
 
 
 def _line(name: str, silent: int, held: Held, step: float) -> list[str]:
-    error, stated = float(held.error.mean()) / step, float(held.stated.mean()) / step
-    return [
-        name, str(silent), str(held.length), str(len(held.held)), f"{error:.2f}", f"{stated:.2f}",
-        percent(held.share), percent(held.least),
-    ]  # fmt: skip
+    numbers = [float(part.mean()) / step for part in (held.error, held.stated, held.doubt)]
+    shares = [percent(share) for share in (held.share, held.doubted, held.least)]
+    counts = [str(silent), str(held.length), str(len(held.held))]
+    return [name, *counts, *(f"{number:.2f}" for number in numbers), *shares]

@@ -77,43 +77,61 @@ def holdings(held: npt.NDArray[np.int64], shares: Floats) -> pa.Table:
     )
 
 
-def fidelity(answers: pa.Table, worth: Floats) -> list[float]:
+def fidelity(answers: pa.Table, worth: dict[str, Floats]) -> Floats:
     """Share of the seconds at which what was answered last was right, for each portfolio."""
     groups = answers["group"].to_numpy()
-    instants = answers["as_of"].cast(pa.int64()).to_numpy()
+    ticks = (answers["as_of"].cast(pa.int64()).to_numpy() - BEGIN) // 1_000_000 - 1
     values = answers["value"].to_numpy()
-    shares = []
-    for portfolio, path in enumerate(worth):
-        mine = groups == f"[{portfolio}]"
-        ticks = (instants[mine] - BEGIN) // 1_000_000 - 1
-        last = np.searchsorted(ticks, np.arange(ticks[0], SECONDS), side="right") - 1
-        published = values[mine][last]
-        right = np.abs(path[ticks[0] :] - published) <= 0.01 * np.abs(published)
-        shares.append(float(right.mean()))
+    shares = np.empty(len(worth))
+    for place, (group, path) in enumerate(worth.items()):
+        mine = groups == group
+        since = np.arange(ticks[mine][0], SECONDS)
+        published = values[mine][np.searchsorted(ticks[mine], since, side="right") - 1]
+        shares[place] = (np.abs(path[since] - published) <= 0.01 * published).mean()
     return shares
 
 
-def run(gauge: sg.Gauge) -> tuple[int, pa.Table]:
-    """Turn all epochs; count the answers and keep those of the portfolios to be checked."""
-    wanted = pa.array([f"[{portfolio}]" for portfolio in range(CHECKED)])
-    count, kept, epoch = 0, [], 0
+def run(gauge: sg.Gauge, wanted: list[str]) -> pa.Table:
+    """Turn all epochs; keep the answers of the portfolios that will be checked."""
+    kept, epoch = [], 0
     while gauge.step():
         new = gauge.answers("worth", since_epoch=epoch)
-        count, epoch = count + new.num_rows, gauge.progress().epoch
-        kept.append(new.filter(pc.is_in(new["group"], wanted)))
-    return count, pa.concat_tables(kept)
+        kept.append(new.filter(pc.is_in(new["group"], pa.array(wanted))))
+        epoch = gauge.progress().epoch
+    return pa.concat_tables(kept)
+
+
+def show(cells: pa.Table, answers: pa.Table, right: Floats) -> None:
+    """Print what was evaluated, whether it held, and a few answers."""
+    made, checks = pc.sum(cells["evaluations"]).as_py(), pc.sum(cells["checks"]).as_py()
+    timed = pc.sum(pc.equal(cells["regime"], "timer")).as_py()
+    print(f"cells        {cells.num_rows:,}: {timed:,} by timer, the others by watch")
+    print(f"evaluations  {made:,} instead of {checks:,}: one in {checks / made:.0f}")
+    print(f"fidelity     {right.mean():.3f} over {len(right)} portfolios, owed 0.9")
+    low, middle, high = np.quantile(right, (0.0, 0.5, 1.0))
+    print(
+        f"             {low:.3f} to {high:.3f} over one hour of one portfolio, median {middle:.3f}"
+    )
+    newest = {row["group"]: row for row in answers.to_pylist()}
+    for group in sorted(newest, key=lambda text: newest[text]["as_of"])[:: CHECKED // 5]:
+        row = newest[group]
+        bar = f"[{row['low']:,.0f}, {row['high']:,.0f}] at {row['confidence']:.0%}"
+        at = f"{row['as_of']:%H:%M:%S}"
+        print(f"worth{group} = {row['value']:,.0f} in {bar}, {row['basis']}, as of {at}")
 
 
 def main() -> None:
     """Make the hour, ask, run, and look at what came of it."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--portfolios", type=int, default=20_000)
-    number = parser.parse_known_args()[0].portfolios
+    number = max(CHECKED, parser.parse_known_args()[0].portfolios)
     dice = np.random.default_rng(11)
     prices = market(dice)
     # Distinct stocks: the first at random, the others at whole steps from it.
     held = (dice.integers(0, STOCKS, (number, 1)) + 61 * np.arange(HELD)) % STOCKS
     shares = dice.integers(1, 200, (number, HELD)).astype(np.float64)
+    chosen = dice.choice(number, CHECKED, replace=False).tolist()
+    worth = {f"[{one}]": shares[one] @ prices[held[one]] for one in chosen}
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place)
         (directory / "quotes").mkdir()
@@ -122,17 +140,10 @@ def main() -> None:
         pq.write_table(holdings(held, shares), directory / "holdings.parquet")
         with sg.connect(directory / "home", engine="local", max_rows=200_000) as gauge:
             gauge.sql(STATEMENTS.format(place=place))
-            count, answers = run(gauge)
+            answers = run(gauge, list(worth))
             print(gauge.explain("worth"))
-    everything = number * SECONDS
-    print(f"\n{number:,} portfolios, {SECONDS:,} ticks")
-    print(f"evaluations  {count:,}, one for {everything / count:.0f} of {everything:,}")
-    worth = np.einsum("ph,pht->pt", shares[:CHECKED], prices[held[:CHECKED]])
-    shares_right = fidelity(answers, worth)
-    print(
-        f"fidelity     {np.mean(shares_right):.3f} over {CHECKED} portfolios, "
-        f"{min(shares_right):.3f} at worst, owed 0.9"
-    )
+            print()
+            show(gauge.deferrals("worth"), answers, fidelity(answers, worth))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from rich.console import Console
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+import streamgauge as sg
 from bench.deferral_data import (
     MEMBERS,
     Panel,
@@ -27,15 +29,16 @@ from bench.deferral_data import (
     silenced,
     usual_gap,
 )
-from bench.deferral_fidelity import CONFIDENCES, Cell, report_fidelity
+from bench.deferral_fidelity import CONFIDENCES, Cell, cells_of, report_fidelity
 from bench.deferral_load import (
     Load,
     distinct_members,
     edf_missed,
     naive_missed,
+    ours_missed,
     printed_waits,
 )
-from bench.deferral_ours import NOTHING, Told
+from bench.deferral_ours import NOTHING, STREAM, Told, taken, told
 from bench.deferral_report import Sections
 from bench.deferral_rules import (
     ITEMS,
@@ -53,6 +56,7 @@ from bench.deferral_rules import (
 from bench.deferral_silence import LENGTHS, judged
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import SECOND
+from streamgauge.plan.members import Members
 
 SECONDS = 1_000_000
 
@@ -282,7 +286,7 @@ def test_deadlines_are_missed_when_there_is_no_room() -> None:
 
 
 def test_silences_withhold_rows_and_keep_the_truth() -> None:
-    values = np.arange(2_000.0)[:, None] + np.zeros((1, MEMBERS))
+    values = np.arange(2_000.0)[:, None] * np.array([3.0, 4.0, *([1.0] * 7)])
     silences = silenced(panel_of(values), 2, LENGTHS, 200)
     assert silences.length.tolist() == [5, 15, 30, 45, 60, 5, 15, 30, 45]
     hidden = ~silences.panel.present
@@ -298,12 +302,59 @@ def test_the_last_answer_of_a_silence_is_judged() -> None:
     truth = at.astype(np.float64)
     low, high = truth - 1.0, truth + np.array([1.0, 1.0, -0.5])
     told = Told(at + 100, truth - 0.5, low, high)
-    found = {held.length: held for held in judged(silences, told)}
+    found = {held.length: held for held in judged(silences, told, 0.25)}
     assert found[5].held.tolist() == [True]
     assert found[5].error.tolist() == [0.5]
+    assert found[5].doubt.tolist() == [0.75]
+    assert found[5].doubted == 1.0
     # Of two answers in the silence the last counts, and its interval did not hold.
     assert found[15].held.tolist() == [False]
     assert not len(found[60].held)
+
+
+@pytest.mark.slow
+def test_a_panel_goes_through_the_engine() -> None:
+    panel = next(made(600))
+    panel = replace(panel, bounds=panel.bounds[1:3])
+    cells = cells_of(panel)
+    assert len(cells) == 2 * 2 * len(CONFIDENCES)
+    for cell in cells:
+        # A watch holds its promise by construction, from its first answer on.
+        assert cell.spare("watch") >= 0.0
+        assert cell.best <= cell.exit
+        assert 0 < cell.scores["timer"].evaluations <= 600
+    assert "learned" not in cells[0].scores
+
+
+@pytest.mark.slow
+def test_cells_of_a_family_are_told_by_number_and_are_averages(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    values = np.cumsum(rng.standard_normal((300, 4)), axis=0)
+    panel = panel_of(values)
+    table = pa.table({"cell": [0, 0, 7, 7], "series": ["s0000", "s0001", "s0002", "s0003"]})
+    query = sg.Query(
+        "family",
+        STREAM,
+        sg.avg("value"),
+        members=Members("held", "series", ("cell",)),
+        contract=sg.Contract.absolute(3.0, confidence=0.9),
+    )
+    gauge = taken(panel, [query], tmp_path, {"held": table})
+    found = told(gauge.home, panel.tick)
+    assert sorted(found) == ["family [0]", "family [7]"]
+    for name, members in (("family [0]", [0, 1]), ("family [7]", [2, 3])):
+        places = np.searchsorted(panel.ticks, found[name].tick)
+        assert found[name].value == pytest.approx(values[places][:, members].mean(axis=1))
+    among = pa.array(["[7]"])
+    assert list(told(gauge.home, panel.tick, among)) == ["family [7]"]
+
+
+@pytest.mark.slow
+def test_ours_misses_nothing_while_there_is_room() -> None:
+    load = Load.of(12, 4, 500, 10.0)
+    assert ours_missed(load, 40, 9 * 40) == (0.0, 0.0)
+    share, _ = ours_missed(load, 400, 9)
+    assert share > 0.0
 
 
 def test_the_report_shows_bars_and_keeps_the_cells() -> None:

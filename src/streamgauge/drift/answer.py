@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streamgauge.drift.block import Block
-from streamgauge.drift.cells import TIMER, WATCH, Cells, Links, Memory
-from streamgauge.drift.paths import Paths
+from streamgauge.drift.cells import TIMER, WATCH, Links, Memory, Records
 from streamgauge.kernel.jit import compiled
 from streamgauge.operators.emission import (
     COVERAGE,
@@ -42,8 +41,8 @@ class Scene(NamedTuple):
     """
 
     block: Block
-    paths: Paths
-    cells: Cells
+    paths: Records
+    cells: Records
     links: Links
     memory: Memory
     tables: Floats
@@ -53,100 +52,92 @@ class Scene(NamedTuple):
 
 
 @compiled
-def tolerance(c, scene):  # type: ignore[no-untyped-def]
+def tolerance(mine, asked):  # type: ignore[no-untyped-def]
     """Width that is owed around the published value."""
-    width = scene.cells.width[c]
-    return width * abs(scene.memory.value[c]) if scene.cells.relative[c] else width
+    return asked.width * abs(mine.value) if asked.relative else asked.width
 
 
 @compiled
-def published(c, tick, scene):  # type: ignore[no-untyped-def]
-    """What a reader holds at a tick."""
-    memory = scene.memory
-    return memory.value[c] + memory.slope[c] * (tick - memory.since[c])
+def outside(mine, asked, tick, value):  # type: ignore[no-untyped-def]
+    """Whether a value is further from what a reader holds at a tick than is owed."""
+    held = mine.value + mine.slope * (tick - mine.since)
+    return abs(value - held) > tolerance(mine, asked)
 
 
 @compiled
-def outside(c, tick, value, scene):  # type: ignore[no-untyped-def]
-    """Whether a value is further from what was published than is owed."""
-    return abs(value - published(c, tick, scene)) > tolerance(c, scene)
-
-
-@compiled
-def covered(c, tick, found, scene):  # type: ignore[no-untyped-def]
+def covered(mine, asked, tick, found):  # type: ignore[no-untyped-def]
     """Share of its members, and of its window, that a cell answers from."""
-    listed, window = scene.cells.listed[c], scene.cells.window[c]
-    share = 1.0 if listed == 0 else found.known / listed
-    known = tick - scene.memory.begun[c]
-    if 0 < window < NEVER and known < window:
-        share *= known / window
+    share = 1.0 if asked.listed == 0 else found.known / asked.listed
+    known = tick - mine.begun
+    if 0 < asked.window < NEVER and known < asked.window:
+        share *= known / asked.window
     return np.float32(share)
 
 
 @compiled
-def publish(c, tick, value, slope, found, scene, out, n_out):  # type: ignore[no-untyped-def]
+def publish(c, mine, asked, tick, value, slope, found, epoch, out, n_out):  # type: ignore[no-untyped-def]
     """Give an answer and remember it; return the matrix, perhaps larger, and its end."""
-    memory, cells = scene.memory, scene.cells
-    memory.value[c], memory.since[c], memory.slope[c] = value, tick, slope
-    doubt = cells.spread[c] * math.sqrt(found.unsure) if found.unsure > 0.0 else 0.0
+    mine.value = value
+    mine.since = tick
+    mine.slope = slope
+    doubt = asked.spread * math.sqrt(found.unsure) if found.unsure > 0.0 else 0.0
     late = found.other - found.value
-    memory.below[c], memory.above[c] = doubt + max(0.0, -late), doubt + max(0.0, late)
-    memory.coverage[c] = covered(c, tick, found, scene)
-    memory.silent[c], memory.epoch[c] = found.silent, scene.epoch
-    memory.given[c] = TIMER if memory.regime[c] == TIMER else WATCH
-    memory.evaluations[c] += 1
-    eps = tolerance(c, scene)
+    mine.below = doubt + max(0.0, -late)
+    mine.above = doubt + max(0.0, late)
+    mine.coverage = covered(mine, asked, tick, found)
+    mine.silent = found.silent
+    mine.epoch = epoch
+    mine.given = TIMER if mine.regime == TIMER else WATCH
+    mine.evaluations += 1
+    eps = tolerance(mine, asked)
     out = grown(out, n_out)
     row = out[n_out]
-    row[QUERY], row[GROUP], row[TICK], row[VALUE] = cells.query[c], c, tick, value
-    row[LOW], row[HIGH] = value - eps - memory.below[c], value + eps + memory.above[c]
-    row[COVERAGE], row[SILENT] = memory.coverage[c], found.silent
+    row[QUERY], row[GROUP], row[TICK], row[VALUE] = asked.query, c, tick, value
+    row[LOW], row[HIGH] = value - eps - mine.below, value + eps + mine.above
+    row[COVERAGE], row[SILENT] = mine.coverage, found.silent
     # Which regime gave it; revisions are not made here.
-    row[REVISION] = memory.given[c]
+    row[REVISION] = mine.given
     row[SPENT], row[SLOPE] = 2.0 * eps, slope
     return out, n_out + 1
 
 
 @compiled
-def owed(c, tick, value, found, scene):  # type: ignore[no-untyped-def]
+def owed(mine, asked, tick, value, found, again):  # type: ignore[no-untyped-def]
     """Whether something other than a move asks for an answer: members, silence, lateness."""
-    memory = scene.memory
-    if memory.evaluations[c] == 0:
+    if mine.evaluations == 0:
         return True
-    if np.isnan(value) or np.isnan(memory.value[c]):
-        return np.isnan(value) != np.isnan(memory.value[c])
-    share = covered(c, tick, found, scene)
+    if np.isnan(value) or np.isnan(mine.value):
+        return np.isnan(value) != np.isnan(mine.value)
+    share = covered(mine, asked, tick, found)
     # A window that fills answers once more when it is full, not at each step.
-    if share != memory.coverage[c] and (scene.cells.window[c] == 0 or share == 1.0):
+    if share != mine.coverage and (asked.window == 0 or share == 1.0):
         return True
-    if found.silent != memory.silent[c]:
+    if found.silent != mine.silent:
         return True
     if found.silent > 0:
-        return tick - memory.since[c] >= scene.again
+        return tick - mine.since >= again
     late = found.other - found.value
     if late == 0.0:
-        return memory.below[c] > 0.0 or memory.above[c] > 0.0
-    return max(0.0, -late) > memory.below[c] or max(0.0, late) > memory.above[c]
+        return mine.below > 0.0 or mine.above > 0.0
+    return max(0.0, -late) > mine.below or max(0.0, late) > mine.above
 
 
 @compiled
-def save_up(c, n, scene):  # type: ignore[no-untyped-def]
+def save_up(mine, asked, n):  # type: ignore[no-untyped-def]
     """Pay in what so many ticks allow of misses."""
-    share = np.int64((1.0 - scene.cells.confidence[c]) * ONE)
-    memory = scene.memory
-    memory.credit[c] = min(memory.credit[c] + n * share, PATIENCE * share)
+    share = np.int64((1.0 - asked.confidence) * ONE)
+    mine.credit = min(mine.credit + n * share, PATIENCE * share)
 
 
 @compiled
-def watched(c, tick, value, found, scene):  # type: ignore[no-untyped-def]
+def watched(mine, asked, tick, value, found, again):  # type: ignore[no-untyped-def]
     """Whether a watched cell answers at a tick; a miss that its credit pays for is let pass."""
-    save_up(c, 1, scene)
-    if owed(c, tick, value, found, scene):
+    save_up(mine, asked, 1)
+    if owed(mine, asked, tick, value, found, again):
         return True
-    if not outside(c, tick, value, scene):
+    if not outside(mine, asked, tick, value):
         return False
-    memory = scene.memory
-    if memory.credit[c] >= ONE and not scene.cells.throughout[c] and found.silent == 0:
-        memory.credit[c] -= ONE
+    if mine.credit >= ONE and not asked.throughout and found.silent == 0:
+        mine.credit -= ONE
         return False
     return True

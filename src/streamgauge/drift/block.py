@@ -48,12 +48,14 @@ def room(n_series: int, ticks: Ints) -> Block:
 
 
 @compiled
-def fill(block, paths, rows, start, stop, revise):  # type: ignore[no-untyped-def]
-    """Take rows in; say whether some value would be another had no row been late."""
+def fill(block, paths, rows, start, stop, revise, newest):  # type: ignore[no-untyped-def]
+    """Take rows in; say whether some value would be another had no row been late.
+
+    `newest` has the times of the newest rows of the series, side by side.
+    """
     ticks, value, came = block.ticks, block.value, block.came
     place, times, lates, column, row_ticks = rows.place, rows.ts, rows.late, rows.x, rows.tick
     j, missed = 0, False
-    newest, known = paths.ts, paths.value
     for i in range(start, stop):
         while ticks[j] < row_ticks[i]:
             j += 1
@@ -66,30 +68,31 @@ def fill(block, paths, rows, start, stop, revise):  # type: ignore[no-untyped-de
             came[s, j] = 1
         else:
             missed = True
-    for s in range(len(known)):
-        missed = missed or not np.isnan(paths.missed[s])
-        block.before[s] = paths.tick[s]
-        at, last = paths.tick[s], known[s]
+    for s in range(len(paths)):
+        missed = missed or not np.isnan(paths[s].missed)
+        block.before[s] = paths[s].tick
+        paths[s].ts = newest[s]
+        at, last = paths[s].tick, paths[s].value
         longest = np.int64(0)
         for k in range(len(ticks)):
             if came[s, k]:
                 last = value[s, k]
                 longest = max(longest, ticks[k] - at) if at != ALWAYS else longest
                 take_in(paths, s, ticks[k], last)
-                known[s], paths.tick[s] = last, ticks[k]
+                paths[s].value = last
+                paths[s].tick = ticks[k]
                 at = ticks[k]
             else:
                 value[s, k] = last
         if at != ALWAYS and len(ticks) > 0:
             longest = max(longest, ticks[-1] - at)
-        block.steady[s] = longest <= paths.gap[s]
+        block.steady[s] = longest <= paths[s].gap
     return missed
 
 
 @compiled
 def fill_other(block, paths, rows, start, stop, revise, newest, other):  # type: ignore[no-untyped-def]
     """Write what the values had been without late rows; `newest` is the times before the block."""
-    pending, pending_ts = paths.missed, paths.missed_ts
     for k in range(len(block.ticks)):
         while start < stop and rows.tick[start] == block.ticks[k]:
             s, x, ts = rows.place[start], rows.x[start], rows.ts[start]
@@ -99,11 +102,14 @@ def fill_other(block, paths, rows, start, stop, revise, newest, other):  # type:
                 continue
             if not late:
                 newest[s] = ts
-                pending[s], pending_ts[s] = np.nan, ALWAYS
-            elif ts >= pending_ts[s]:
-                pending[s], pending_ts[s] = x, ts
-        for s in range(len(pending)):
-            other[s, k] = block.value[s, k] if np.isnan(pending[s]) else pending[s]
+                paths[s].missed = np.nan
+                paths[s].missed_ts = ALWAYS
+            elif ts >= paths[s].missed_ts:
+                paths[s].missed = x
+                paths[s].missed_ts = ts
+        for s in range(len(paths)):
+            pending = paths[s].missed
+            other[s, k] = block.value[s, k] if np.isnan(pending) else pending
 
 
 @compiled

@@ -34,91 +34,88 @@ class Reading(NamedTuple):
 
 
 @compiled
-def _seen(block, s, j, born):  # type: ignore[no-untyped-def]
-    """Whether a cell may see a series: it has had a row since the cell's birth."""
-    if born == ALWAYS:
-        return not np.isnan(block.value[s, j])
-    return not np.isnan(block.value[s, j]) and block.ticks[j] - age(block, s, j) > born
+def _since(block, s, j, born):  # type: ignore[no-untyped-def]
+    """Whether a series has had a row since a cell was born."""
+    return block.ticks[j] - age(block, s, j) > born
 
 
 @compiled
-def _bridged(block, paths, s, j, v):  # type: ignore[no-untyped-def]
+def _bridged(block, path, s, j, v):  # type: ignore[no-untyped-def]
     """Estimate of a series, whether it is silent, and the variance of the estimate's error."""
-    if block.steady[s]:
-        return v, False, 0.0
     quiet = float(age(block, s, j))
-    if quiet <= paths.gap[s]:
+    if quiet <= path.gap:
         return v, False, 0.0
-    if paths.span[s] <= 0.0:
+    if path.span <= 0.0:
         return v, True, np.inf
-    unsure = paths.var[s] * (quiet + quiet * quiet / paths.span[s])
-    return v + paths.mu[s] * quiet, True, unsure
+    unsure = path.var * (quiet + quiet * quiet / path.span)
+    return v + path.mu * quiet, True, unsure
 
 
 @compiled
 def linear(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
     """Reading of a sum or an average."""
-    start, stop = links.pointer[c], links.pointer[c + 1]
+    column, steady, born = block.value, block.steady, cells[c].born
     weighted, late = len(links.weight) > 0, len(block.other) > 0
     total, other, mass, mu, var, span, unsure = 0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0
     known, silent = 0, 0
-    for i in range(start, stop):
+    for i in range(links.pointer[c], links.pointer[c + 1]):
         s = links.member[i]
-        if not _seen(block, s, j, cells.born[c]):
+        v, path = column[s, j], paths[s]
+        if np.isnan(v) or (born != ALWAYS and not _since(block, s, j, born)):
             continue
-        known += 1
+        late_by = block.other[s, j] - v if late else 0.0
         w = links.weight[i] if weighted else 1.0
-        v, quiet, doubt = _bridged(block, paths, s, j, block.value[s, j])
-        silent += quiet
-        unsure += w * w * doubt
+        if not steady[s]:
+            v, quiet, doubt = _bridged(block, path, s, j, v)
+            silent += quiet
+            unsure += w * w * doubt
+        known += 1
         total += w * v
+        other += w * (v + late_by)
         mass += w
-        mu += w * paths.mu[s]
-        var += w * w * paths.var[s]
-        span = min(span, paths.span[s] if paths.items[s] >= ENOUGH else 0.0)
-        if late:
-            other += w * (v + block.other[s, j] - block.value[s, j])
-    if known == 0:
-        return Reading(np.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, np.nan)
-    if cells.op[c] == AVG:
-        if mass == 0.0:
-            return Reading(np.nan, 0.0, 0.0, 0.0, known, silent, 0.0, np.nan)
-        total, other, mu, var = total / mass, other / mass, mu / mass, var / (mass * mass)
-        unsure = unsure / (mass * mass)
+        mu += w * path.mu
+        var += w * w * path.var
+        span = min(span, path.span if path.items >= ENOUGH else 0.0)
+    if known == 0 or (cells[c].op == AVG and mass == 0.0):
+        return Reading(np.nan, 0.0, 0.0, 0.0, known, silent, 0.0, np.nan)
+    if cells[c].op == AVG:
+        total, other, mu = total / mass, other / mass, mu / mass
+        var, unsure = var / (mass * mass), unsure / (mass * mass)
     return Reading(total, mu, var, span, known, silent, unsure, other if late else total)
 
 
 @compiled
 def foremost(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
     """Reading of the largest or smallest member; it drifts no faster than the wildest of them."""
-    start, stop = links.pointer[c], links.pointer[c + 1]
+    column, steady, born = block.value, block.steady, cells[c].born
     late = len(block.other) > 0
-    sign = 1.0 if cells.op[c] == MAX else -1.0
+    sign = 1.0 if cells[c].op == MAX else -1.0
     best, other, var, span, unsure = -np.inf, -np.inf, 0.0, np.inf, 0.0
     known, silent = 0, 0
-    for i in range(start, stop):
+    for i in range(links.pointer[c], links.pointer[c + 1]):
         s = links.member[i]
-        if not _seen(block, s, j, cells.born[c]):
+        v, path = column[s, j], paths[s]
+        if np.isnan(v) or (born != ALWAYS and not _since(block, s, j, born)):
             continue
+        late_by = block.other[s, j] - v if late else 0.0
+        if not steady[s]:
+            v, quiet, doubt = _bridged(block, path, s, j, v)
+            silent += quiet
+            unsure = max(unsure, doubt)
         known += 1
-        v, quiet, doubt = _bridged(block, paths, s, j, block.value[s, j])
-        silent += quiet
-        unsure = max(unsure, doubt)
         best = max(best, sign * v)
-        var = max(var, paths.var[s])
-        span = min(span, paths.span[s] if paths.items[s] >= ENOUGH else 0.0)
-        if late:
-            other = max(other, sign * (v + block.other[s, j] - block.value[s, j]))
+        other = max(other, sign * (v + late_by))
+        var = max(var, path.var)
+        span = min(span, path.span if path.items >= ENOUGH else 0.0)
     if known == 0:
         return Reading(np.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, np.nan)
-    value = sign * best
-    return Reading(value, 0.0, var, span, known, silent, unsure, sign * other if late else value)
+    return Reading(sign * best, 0.0, var, span, known, silent, unsure, sign * other)
 
 
 @compiled
 def reading(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
     """The reading of a cell at a tick of the block."""
-    op = cells.op[c]
+    op = cells[c].op
     if op in (MAX, MIN):
         return foremost(c, j, block, paths, cells, links)
     found = linear(c, j, block, paths, cells, links)
@@ -152,7 +149,7 @@ def values(c, first, last, block, cells, links, out):  # type: ignore[no-untyped
             mass += 1.0
             for k in range(first, last):
                 out[k] += row[k]
-    if cells.op[c] == AVG:
+    if cells[c].op == AVG:
         for k in range(first, last):
             out[k] /= mass
 
@@ -160,7 +157,7 @@ def values(c, first, last, block, cells, links, out):  # type: ignore[no-untyped
 @compiled
 def plain(c, block, cells, links):  # type: ignore[no-untyped-def]
     """Whether `values` may be used for a cell over the whole block."""
-    if not is_linear(cells.op[c]) or cells.born[c] != ALWAYS or len(block.other) > 0:
+    if not is_linear(cells[c].op) or cells[c].born != ALWAYS or len(block.other) > 0:
         return False
     weighted, mass = len(links.weight) > 0, 0.0
     for i in range(links.pointer[c], links.pointer[c + 1]):
@@ -168,7 +165,7 @@ def plain(c, block, cells, links):  # type: ignore[no-untyped-def]
         if not block.steady[s] or np.isnan(block.value[s, 0]):
             return False
         mass += links.weight[i] if weighted else 1.0
-    return mass != 0.0 or (cells.op[c] == SUM and links.pointer[c + 1] > links.pointer[c])
+    return mass != 0.0 or (cells[c].op == SUM and links.pointer[c + 1] > links.pointer[c])
 
 
 @compiled

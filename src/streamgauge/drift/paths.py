@@ -7,10 +7,9 @@ the last 100 to 124 of them, however far apart they were.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
+from streamgauge.drift.cells import Records
 from streamgauge.kernel.jit import compiled
 from streamgauge.operators.emission import ALWAYS, Floats, Ints
 
@@ -24,75 +23,47 @@ SILENT_AFTER = 8.0
 LONGEST = 50.0
 
 
-class Paths(NamedTuple):
-    """Series as columns.
-
-    `value`, `tick`, `ts` are the newest row; `missed` is what a late row that came too late would
-    have made of the value. `sums` has the blocks of increments, `block` the one being filled.
-    `mu` and `var` are drift and variance per tick as of `estimated`, from `span` ticks and `items`
-    increments; `due` is when they are estimated again; `gap` is how long a series may be silent.
-    """
-
-    value: Floats
-    tick: Ints
-    ts: Ints
-    missed: Floats
-    missed_ts: Ints
-    sums: Floats
-    block: Ints
-    mu: Floats
-    var: Floats
-    span: Floats
-    items: Floats
-    gap: Floats
-    estimated: Ints
-    due: Ints
+# What is known of a series. `value`, `tick`, `ts` are its newest row; `missed` is what a late row
+# that came too late would have made of the value. `sums` has the blocks of increments, `block` the
+# one being filled. `mu` and `var` are drift and variance per tick as of `estimated`, from `span`
+# ticks and `items` increments; `due` is when they are estimated again; `gap` is how long it may be
+# silent.
+PATH = np.dtype(
+    [
+        *((name, "f8") for name in ("value", "missed", "mu", "var", "span", "items", "gap")),
+        *((name, "i8") for name in ("tick", "ts", "missed_ts", "block", "estimated", "due")),
+        ("sums", "f8", (BLOCKS, 4)),
+    ]
+)
 
 
-def no_paths() -> Paths:
-    """No series yet."""
-    none: Any = np.empty(0)
-    empty = dict.fromkeys(_NAMES, none)
-    return with_room(Paths(**{**empty, "sums": np.empty((0, BLOCKS, 4))}), 0)
-
-
-_NAMES = Paths._fields
-_WHOLE = {
-    "tick": ALWAYS, "ts": ALWAYS, "missed_ts": ALWAYS, "block": 0, "estimated": ALWAYS,
-    "due": ALWAYS,
-}  # fmt: skip
-_REAL = {"value": np.nan, "missed": np.nan, "gap": np.inf}
-
-
-def with_room(paths: Paths, n_series: int) -> Paths:
+def with_room(paths: Records, n_series: int) -> Records:
     """The same series with room for more."""
-    more = n_series - len(paths.value)
-    if more < 0:
-        return paths
-    columns: dict[str, Any] = {}
-    for name, column in zip(_NAMES, paths, strict=True):
-        if name in _WHOLE:
-            new: Any = np.full(more, _WHOLE[name], np.int64)
-        elif name == "sums":
-            new = np.zeros((more, BLOCKS, 4))
-        else:
-            new = np.full(more, _REAL.get(name, 0.0))
-        columns[name] = np.concatenate((column.astype(new.dtype), new))
-    return Paths(**columns)
+    more = np.zeros(max(0, n_series - len(paths)), PATH)
+    more["value"] = more["missed"] = np.nan
+    more["gap"] = np.inf
+    for name in ("tick", "ts", "missed_ts", "estimated", "due"):
+        more[name] = ALWAYS
+    return np.concatenate((paths, more)) if len(more) else paths
+
+
+def no_paths() -> Records:
+    """No series yet."""
+    return np.zeros(0, PATH)
 
 
 @compiled
 def take_in(paths, s, tick, value):  # type: ignore[no-untyped-def]
     """Count the move of a series to its value at a tick; the value itself is set by the caller."""
-    before, at = paths.value[s], paths.tick[s]
+    before, at = paths[s].value, paths[s].tick
     if np.isnan(before) or at >= tick:
         return
     gap, move = float(tick - at), value - before
-    sums = paths.sums[s]
-    held = paths.block[s]
+    sums = paths[s].sums
+    held = paths[s].block
     if sums[held, COUNT] >= BLOCK:
         held = (held + 1) % BLOCKS
-        paths.block[s] = held
+        paths[s].block = held
         sums[held, :] = 0.0
     sums[held, COUNT] += 1.0
     sums[held, TIME] += gap
@@ -105,32 +76,32 @@ def estimate(paths, s, now, declared_gap):  # type: ignore[no-untyped-def]
     """Estimate drift and variance of a series anew, and say when to do so again."""
     n, time, move, square = 0.0, 0.0, 0.0, 0.0
     for b in range(BLOCKS):
-        n += paths.sums[s, b, COUNT]
-        time += paths.sums[s, b, TIME]
-        move += paths.sums[s, b, MOVE]
-        square += paths.sums[s, b, SQUARE]
+        n += paths[s].sums[b, COUNT]
+        time += paths[s].sums[b, TIME]
+        move += paths[s].sums[b, MOVE]
+        square += paths[s].sums[b, SQUARE]
     if n < 2.0:
         return
     mu = move / time
     var = max(0.0, square - mu * mu * time) / (n - 1.0)
     longest = LONGEST * time / n
     wait = longest
-    if paths.estimated[s] != ALWAYS and var > 0.0:
-        wait = min(np.sqrt(paths.var[s] / var) * (now - paths.estimated[s]), longest)
+    if paths[s].estimated != ALWAYS and var > 0.0:
+        wait = min(np.sqrt(paths[s].var / var) * (now - paths[s].estimated), longest)
     if n < 100.0:
         # As much again as is known: the first estimates are rough.
         wait = min(wait, 0.5 * time)
-    paths.mu[s], paths.var[s], paths.span[s], paths.items[s] = mu, var, time, n
-    paths.gap[s] = declared_gap if declared_gap > 0.0 else SILENT_AFTER * time / n
-    paths.estimated[s] = now
-    paths.due[s] = now + np.int64(wait)
+    paths[s].mu, paths[s].var, paths[s].span, paths[s].items = mu, var, time, n
+    paths[s].gap = declared_gap if declared_gap > 0.0 else SILENT_AFTER * time / n
+    paths[s].estimated = now
+    paths[s].due = now + np.int64(wait)
 
 
 @compiled
 def estimate_due(paths, now, declared_gap):  # type: ignore[no-untyped-def]
     """Estimate the series anew whose time has come."""
-    for s in range(len(paths.value)):
-        if paths.due[s] <= now and not np.isnan(paths.value[s]):
+    for s in range(len(paths)):
+        if paths[s].due <= now and not np.isnan(paths[s].value):
             estimate(paths, s, now, declared_gap)
 
 

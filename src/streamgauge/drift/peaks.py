@@ -23,7 +23,7 @@ from streamgauge.kernel.jit import compiled
 def over_window(c, first, last, scratch, peaks, scene, extremes):  # type: ignore[no-untyped-def]
     """Write the extreme of a cell over its window, from one tick of the block up to another."""
     block, cells = scene.block, scene.cells
-    sign, window, deque, opened = cells.sign[c], cells.window[c], cells.deque[c], cells.opened[c]
+    sign, window, deque, opened = cells[c].sign, cells[c].window, cells[c].deque, cells[c].opened
     ticks = block.ticks[first:last]
     if first < last and ticks[0] >= opened and plain(c, block, cells, scene.links):
         values(c, first, last, block, cells, scene.links, scratch)
@@ -42,38 +42,37 @@ def over_window(c, first, last, scratch, peaks, scene, extremes):  # type: ignor
 
 
 @compiled
-def set_peak_due(c, tick, peak, found, scene, extremes):  # type: ignore[no-untyped-def]
-    """Set the deadline of an extreme that was just published."""
-    cells, memory = scene.cells, scene.memory
-    sign, eps = cells.sign[c], tolerance(c, scene)
-    leaves = float(phi1(extremes, cells.deque[c], tick, cells.window[c], eps))
+def peak_due(mine, asked, tick, peak, found, scene, extremes):  # type: ignore[no-untyped-def]
+    """Deadline of an extreme that was just published."""
+    sign, eps = asked.sign, tolerance(mine, asked)
+    leaves = float(phi1(extremes, asked.deque, tick, asked.window, eps))
     rise = eps + sign * (peak - found.value)
-    table, sure = scene.tables[cells.law[c]], cells.confidence[c]
+    table, sure = scene.tables[asked.law], asked.confidence
     passes = wait(table, sign * found.mu, found.var, rise, found.span, 1.0, sure, ABOVE)
     longest = min(leaves, passes, 1e15)
     if np.isnan(longest) or found.span <= 0.0:
         longest = 1.0
     # Every wait of an extreme is judged at its end, and never lengthened by that.
-    longest *= math.exp(min(0.0, memory.trust[c]))
-    memory.wait[c] = -max(1.0, longest)
+    longest *= math.exp(min(0.0, mine.trust))
+    mine.wait = -max(1.0, longest)
     if found.silent > 0:
         longest = min(longest, float(scene.again))
-    memory.due[c] = tick + max(1, int(longest))
+    return tick + max(1, int(longest))
 
 
 @compiled
 def answer_peak(c, tick, peak, found, scene, extremes, out, n_out):  # type: ignore[no-untyped-def]
     """Bring an extreme up to date at a tick."""
-    memory = scene.memory
-    if memory.regime[c] != TIMER:
-        if watched(c, tick, peak, found, scene):
-            out, n_out = publish(c, tick, peak, 0.0, found, scene, out, n_out)
+    mine, asked, timer = scene.memory.cell[c], scene.cells[c], False
+    if mine.regime == TIMER:
+        timer = True
+        if mine.evaluations > 0 and found.silent == 0:
+            judge(mine, outside(mine, asked, tick, peak), asked.confidence, False)
+    elif not watched(mine, asked, tick, peak, found, scene.again):
         return out, n_out
-    if memory.evaluations[c] > 0 and found.silent == 0:
-        gone = outside(c, tick, peak, scene)
-        judge(c, memory, gone, scene.cells.confidence[c], False)
-    out, n_out = publish(c, tick, peak, 0.0, found, scene, out, n_out)
-    set_peak_due(c, tick, peak, found, scene, extremes)
+    out, n_out = publish(c, mine, asked, tick, peak, 0.0, found, scene.epoch, out, n_out)
+    if timer:
+        scene.memory.due[c] = peak_due(mine, asked, tick, peak, found, scene, extremes)
     return out, n_out
 
 
@@ -83,7 +82,7 @@ def _watch_peak(c, peaks, scene, extremes, out, n_out):  # type: ignore[no-untyp
     block, cells = scene.block, scene.cells
     for j in range(len(block.ticks)):
         tick = block.ticks[j]
-        if tick < cells.opened[c]:
+        if tick < cells[c].opened:
             continue
         found = reading(c, j, block, scene.paths, cells, scene.links)
         if found.known > 0:
@@ -97,7 +96,7 @@ def _time_peak(c, scratch, peaks, scene, extremes, out, n_out):  # type: ignore[
     block, cells, memory = scene.block, scene.cells, scene.memory
     n, done = len(block.ticks), 0
     while done < n:
-        due = max(memory.due[c], cells.opened[c])
+        due = max(memory.due[c], cells[c].opened)
         j = done + np.searchsorted(block.ticks[done:], due)
         stop = min(n, j + 1)
         extremes = over_window(c, done, stop, scratch, peaks, scene, extremes)
@@ -116,10 +115,10 @@ def _time_peak(c, scratch, peaks, scene, extremes, out, n_out):  # type: ignore[
 def walk_peak(c, scratch, peaks, scene, extremes, out, n_out):  # type: ignore[no-untyped-def]
     """Bring a cell with an extreme over the block."""
     n = len(scene.block.ticks)
-    if scene.memory.regime[c] == TIMER and not scene.cells.paused[c]:
+    if scene.memory.cell[c].regime == TIMER and not scene.cells[c].paused:
         return _time_peak(c, scratch, peaks, scene, extremes, out, n_out)
     extremes = over_window(c, 0, n, scratch, peaks, scene, extremes)
-    if not scene.cells.paused[c]:
+    if not scene.cells[c].paused:
         out, n_out = _watch_peak(c, peaks, scene, extremes, out, n_out)
     return out, n_out, extremes
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from streamgauge.drift.cells import TIMER, WATCH
 from streamgauge.kernel.jit import compiled
+from streamgauge.operators.emission import ALWAYS
 
 # Nanoseconds: to take in a row; to watch a cell for a tick, and a member of it; to evaluate a cell.
 ROW = 60.0
@@ -27,20 +28,23 @@ def choose(memory, cells, links, rows_per_tick, scarce, anew):  # type: ignore[n
     Where capacity is scarce nobody is watched unasked: a watched cell is due at every tick.
     """
     left = 0.0 if scarce else SHARE * ROW * rows_per_tick
-    for c in range(len(cells.query)):
+    for c in range(len(cells)):
+        mine, asked = memory.cell[c], cells[c]
+        if mine.evaluations == 0:
+            # Looked at until it has answered: it may be a group without rows yet.
+            continue
         n = links.pointer[c + 1] - links.pointer[c]
         price = WATCHED + WATCHED_MEMBER * n
-        exact = cells.width[c] == 0.0 or cells.confidence[c] >= 1.0
-        if cells.asked[c] != 0:
-            memory.regime[c] = cells.asked[c]
-        elif exact or (cells.window[c] > 0 and (cells.throughout[c] or not scarce)):
-            memory.regime[c] = WATCH
-        elif anew or memory.regime[c] == 0:
-            usual = float(memory.usual[c])
-            if memory.regime[c] != TIMER:
-                usual /= TIMER_RATE
+        exact = asked.width == 0.0 or asked.confidence >= 1.0
+        if asked.asked != 0:
+            mine.regime = asked.asked
+        elif exact or (asked.window > 0 and (asked.throughout or not scarce)):
+            mine.regime = WATCH
+        elif anew or mine.regime == 0:
+            usual = float(mine.usual) / (1.0 if mine.regime == TIMER else TIMER_RATE)
             evaluated = (EVALUATED + EVALUATED_MEMBER * n) / max(1.0, usual)
             cheaper = usual > 0.0 and evaluated >= price and not scarce
-            memory.regime[c] = WATCH if cheaper or price <= left else TIMER
-        if memory.regime[c] == WATCH:
+            mine.regime = WATCH if cheaper or price <= left else TIMER
+        if mine.regime == WATCH:
             left -= price
+            memory.due[c] = ALWAYS

@@ -35,10 +35,10 @@ def model(c, scene):  # type: ignore[no-untyped-def]
     for i in range(links.pointer[c], links.pointer[c + 1]):
         w = links.weight[i] if weighted else 1.0
         s = links.member[i]
-        mu += w * paths.mu[s]
-        var += w * w * paths.var[s]
+        mu += w * paths[s].mu
+        var += w * w * paths[s].var
         mass += w
-    if scene.cells.op[c] == AVG and mass != 0.0:
+    if scene.cells[c].op == AVG and mass != 0.0:
         mu, var = mu / mass, var / (mass * mass)
     return abs(mu), math.sqrt(var)
 
@@ -62,10 +62,10 @@ def urgency(c, tick, scene):  # type: ignore[no-untyped-def]
 def _due(tick, scene, due):  # type: ignore[no-untyped-def]
     """Write the cells that are due at a tick; say how many."""
     memory, cells, n = scene.memory, scene.cells, 0
-    for c in range(len(cells.query)):
-        if tick < cells.opened[c] or cells.paused[c]:
+    for c in range(len(cells)):
+        if tick < cells[c].opened or cells[c].paused:
             continue
-        if memory.regime[c] != TIMER or memory.due[c] <= tick:
+        if memory.cell[c].regime != TIMER or memory.due[c] <= tick:
             due[n] = c
             n += 1
     return n
@@ -90,8 +90,8 @@ def _chosen(tick, before, due, capacity, scene):  # type: ignore[no-untyped-def]
         left -= cost if taken[k] else 0
     for k in range(len(due)):
         c = due[k]
-        if not taken[k] and memory.regime[c] == TIMER and memory.due[c] > before:
-            memory.missed[c] += 1
+        if not taken[k] and memory.cell[c].regime == TIMER and memory.due[c] > before:
+            memory.cell[c].missed += 1
     return due[taken]
 
 
@@ -99,24 +99,24 @@ def _chosen(tick, before, due, capacity, scene):  # type: ignore[no-untyped-def]
 def walk_within(scene, before, capacity, extremes, out):  # type: ignore[no-untyped-def]
     """Bring all cells over a block of ticks within a capacity; `before` is the tick ahead of it."""
     cells, memory, block = scene.cells, scene.memory, scene.block
-    n, n_out = len(block.ticks), 0
+    n, n_out = len(block.ticks), np.int64(0)
     scratch, peaks = np.empty(n), np.empty(n)
     # How far the deque of each extreme has come: it must not know of ticks after an evaluation.
     done = np.zeros(len(extremes.length), np.int64)
-    due = np.empty(len(cells.query), np.int64)
+    due = np.empty(len(cells), np.int64)
     for j in range(n):
         tick = block.ticks[j]
         waiting = due[: _due(tick, scene, due)]
         for c in _chosen(tick, before, waiting, capacity, scene):
-            timer = memory.regime[c] == TIMER
+            timer = memory.cell[c].regime == TIMER
             if timer and ALWAYS < memory.due[c] <= before:
                 mu, sigma = model(c, scene)
-                memory.penalty[c] += penalty(mu, sigma, float(tick - memory.due[c]))
+                memory.cell[c].penalty += penalty(mu, sigma, float(tick - memory.due[c]))
             found = reading(c, j, block, scene.paths, cells, scene.links)
             if found.known == 0:
                 memory.due[c] = tick + 1
-            elif cells.window[c] > 0:
-                deque = cells.deque[c]
+            elif cells[c].window > 0:
+                deque = cells[c].deque
                 extremes = over_window(c, done[deque], j + 1, scratch, peaks, scene, extremes)
                 done[deque] = j + 1
                 out, n_out = answer_peak(c, tick, peaks[j], found, scene, extremes, out, n_out)
@@ -125,8 +125,8 @@ def walk_within(scene, before, capacity, extremes, out):  # type: ignore[no-unty
             else:
                 out, n_out = answer_watched(c, tick, found, scene, out, n_out)
         before = tick
-    for c in range(len(cells.query)):
-        if cells.window[c] > 0:
-            first = done[cells.deque[c]]
+    for c in range(len(cells)):
+        if cells[c].window > 0:
+            first = done[cells[c].deque]
             extremes = over_window(c, first, n, scratch, peaks, scene, extremes)
     return out[:n_out], extremes

@@ -33,28 +33,28 @@ SURPRISE = 16.0
 
 
 @compiled
-def learn(c, memory, now, value, var):  # type: ignore[no-untyped-def]
+def learn(mine, now, value, var):  # type: ignore[no-untyped-def]
     """Correct what a cell believes of its drift and variance by its move since last time."""
-    last, gap = memory.value[c], float(now - memory.since[c])
+    last, gap = mine.value, float(now - mine.since)
     if np.isnan(last) or np.isnan(value) or gap <= 0.0:
         return
-    seen, moved = memory.seen[c], memory.moved[c]
+    seen, moved = mine.seen, mine.moved
     move = value - last
     if var > 0.0:
         drift, doubt = 0.0, 0.0
         if seen > 0.0:
             drift, doubt = moved / seen * gap, gap / seen
         surprise = (move - drift) ** 2 / (var * gap * (1.0 + doubt))
-        gain = 1.0 / (PRIOR + min(float(memory.evaluations[c]), RECALL - PRIOR))
-        memory.ratio[c] += gain * (min(surprise, SURPRISE) - memory.ratio[c])
-    memory.seen[c] = seen * (1.0 - 1.0 / RECALL) + gap
-    memory.moved[c] = moved * (1.0 - 1.0 / RECALL) + move
+        gain = 1.0 / (PRIOR + min(float(mine.evaluations), RECALL - PRIOR))
+        mine.ratio += gain * (min(surprise, SURPRISE) - mine.ratio)
+    mine.seen = seen * (1.0 - 1.0 / RECALL) + gap
+    mine.moved = moved * (1.0 - 1.0 / RECALL) + move
 
 
 @compiled
-def judge(c, memory, outside, confidence, throughout):  # type: ignore[no-untyped-def]
+def judge(mine, outside, confidence, throughout):  # type: ignore[no-untyped-def]
     """Shorten or lengthen the waits of a cell by what a look, or the end of a wait, has found."""
-    planned = memory.wait[c]
+    planned = mine.wait
     if throughout:
         # Of the paths that leave, half are back at the end (reflection).
         aim = 0.5 * AIM * (1.0 - confidence)
@@ -62,58 +62,56 @@ def judge(c, memory, outside, confidence, throughout):  # type: ignore[no-untype
         aim = AIM * (1.0 - confidence)
     else:
         return
-    usual = memory.usual[c]
+    usual = mine.usual
     weight = min(4.0, abs(planned) / usual) if usual > 0.0 else 1.0
     step = STEP * weight * (aim - (1.0 if outside else 0.0))
-    memory.trust[c] = min(2.0, max(-6.0, memory.trust[c] + step))
+    mine.trust = min(2.0, max(-6.0, mine.trust + step))
 
 
 @compiled
-def drift_of(c, memory, reading):  # type: ignore[no-untyped-def]
+def drift_of(mine, reading):  # type: ignore[no-untyped-def]
     """Drift of a cell and the ticks it rests on: its own where that is the longer look."""
-    if memory.seen[c] > reading.span:
-        return memory.moved[c] / memory.seen[c], memory.seen[c]
+    if mine.seen > reading.span:
+        return mine.moved / mine.seen, mine.seen
     return reading.mu, reading.span
 
 
 @compiled
-def slope_of(c, memory, reading):  # type: ignore[no-untyped-def]
+def slope_of(mine, reading):  # type: ignore[no-untyped-def]
     """Drift that a reader may extend an answer by: none unless it stands out of the noise."""
-    mu, seen = drift_of(c, memory, reading)
-    var = memory.ratio[c] * reading.var
+    mu, seen = drift_of(mine, reading)
+    var = mine.ratio * reading.var
     return mu if mu * mu * seen > 4.0 * var else 0.0
 
 
 @compiled
-def plan(c, memory, reading, eps, spacing, table, cells):  # type: ignore[no-untyped-def]
+def plan(mine, asked, reading, eps, spacing, table):  # type: ignore[no-untyped-def]
     """Longest wait of a cell, in ticks, by what is known now."""
-    mu, seen = drift_of(c, memory, reading)
-    if cells.trend[c]:
-        mu -= memory.slope[c]
-    var = memory.ratio[c] * reading.var
-    form = 2 if cells.throughout[c] else 0
-    longest = wait(table, mu, var, eps, seen, spacing, cells.confidence[c], form)
-    longest *= math.exp(memory.trust[c])
-    before = abs(memory.wait[c])
+    mu, seen = drift_of(mine, reading)
+    if asked.trend:
+        mu -= mine.slope
+    var = mine.ratio * reading.var
+    form = 2 if asked.throughout else 0
+    longest = wait(table, mu, var, eps, seen, spacing, asked.confidence, form)
+    longest *= math.exp(mine.trust)
+    before = abs(mine.wait)
     longest = min(longest, GROWTH * max(before, spacing), float(FARTHEST) * spacing)
     return max(longest, spacing)
 
 
 @compiled
-def set_due(c, memory, now, longest, spacing, cells):  # type: ignore[no-untyped-def]
-    """Set the deadline: a whole number of ticks whose mean is the wait, or a look before it."""
-    usual = memory.usual[c]
-    memory.usual[c] = longest if usual == 0.0 else usual + (longest - usual) / PRIOR
-    draw, number = cells.draw[c], np.uint64(4 * memory.evaluations[c])
+def next_due(mine, asked, now, longest, spacing):  # type: ignore[no-untyped-def]
+    """The deadline: a whole number of ticks whose mean is the wait, or a look before it."""
+    mine.usual = longest if mine.usual == 0.0 else mine.usual + (longest - mine.usual) / PRIOR
+    draw, number = asked.draw, np.uint64(4 * mine.evaluations)
     chance = uniform(draw, number)
-    memory.wait[c] = longest
-    if not cells.throughout[c] and uniform(draw, number + np.uint64(1)) * LOOKS < 1.0:
+    mine.wait = longest
+    if not asked.throughout and uniform(draw, number + np.uint64(1)) * LOOKS < 1.0:
         looked = math.floor(uniform(draw, number + np.uint64(2)) * longest / spacing)
-        memory.wait[c] = -longest
+        mine.wait = -longest
         if looked >= 1.0:
-            memory.due[c] = now + max(1, math.ceil((looked - 0.5) * spacing))
-            return
+            return now + max(1, math.ceil((looked - 0.5) * spacing))
         # A look at the instant of the evaluation finds the value inside.
-        judge(c, memory, False, cells.confidence[c], False)
-        memory.wait[c] = longest
-    memory.due[c] = now + max(1, math.ceil(longest - spacing * (1.0 - chance)))
+        judge(mine, False, asked.confidence, False)
+        mine.wait = longest
+    return now + max(1, math.ceil(longest - spacing * (1.0 - chance)))

@@ -10,8 +10,8 @@ import numpy as np
 from streamgauge.drift import block as blocks
 from streamgauge.drift import extremes as deques
 from streamgauge.drift.answer import Scene
-from streamgauge.drift.cells import WATCH, Memory, fresh, picked
-from streamgauge.drift.paths import Paths, estimate_due, no_paths, with_room
+from streamgauge.drift.cells import WATCH, Memory, Records, fresh, picked
+from streamgauge.drift.paths import estimate_due, no_paths, with_room
 from streamgauge.drift.peaks import fill_peaks
 from streamgauge.drift.regime import choose
 from streamgauge.drift.schedule import walk_within
@@ -67,7 +67,7 @@ class DeferralPiece:
     """
 
     key: DeferralKey
-    paths: Paths = field(default_factory=no_paths)
+    paths: Records = field(default_factory=no_paths)
     memory: Memory = field(default_factory=lambda: fresh(0))
     extremes: deques.Extremes = field(default_factory=lambda: deques.fresh(0))
     who: list[tuple[int, int, int]] = field(default_factory=list)
@@ -85,9 +85,11 @@ class DeferralPiece:
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries of this shard; cells that stay keep their memory."""
         self.standings = [s for s in queries if _mine(s, bench)]
-        for columns in {s.query.group_by for s in self.standings if s.query.group_by}:
-            if columns not in self.families:
-                self.families[columns] = Family(Groups(columns, bench.shard, bench.shards))
+        asked = dict.fromkeys(s.query.group_by for s in self.standings if s.query.group_by)
+        self.families = {
+            by: self.families.get(by) or Family(Groups(by, bench.shard, bench.shards))
+            for by in asked
+        }
         self._compile(bench, registry.tables)
 
     def adopt(self, other: DeferralPiece) -> None:
@@ -101,6 +103,9 @@ class DeferralPiece:
         """Cells of all queries; without tables only of those that follow the series."""
         found = {}
         for standing in self.standings:
+            for name in standing.query.series or ():
+                bench.series.names.add(name)
+        for standing in sorted(self.standings, key=lambda s: s.query.members is None):
             who, query = (standing.id, standing.version), standing.query
             known = self.kin.get(who)
             if known is not None and known.steady and _fits(known, query, tables):
@@ -109,7 +114,8 @@ class DeferralPiece:
             family = self.families.get(query.group_by)
             groups, homes = (None, _NO_KEYS) if family is None else (family.groups, family.homes)
             found[who] = kin_of(standing, bench, tables or {}, groups, homes)
-        before, self.kin = self.kin, found
+        before = self.kin
+        self.kin = {(s.id, s.version): found[s.id, s.version] for s in self.standings}
         steady = all(kin.steady for kin in found.values())
         self.compiled_for = STEADY if steady else len(bench.series.names)
         self._rearrange(before, bench)
@@ -126,14 +132,14 @@ class DeferralPiece:
         cells = np.concatenate(parts) if parts else np.empty(0, np.int64)
         who = [(*key, one.size) for key, one in self.kin.items()]
         if who != self.who or (cells != np.arange(len(cells))).any():
-            windowed = cells[self.roster.cells.window > 0]
+            windowed = cells[self.roster.cells["window"] > 0]
             held = np.full(len(windowed), -1, np.int64)
             if old is not None:
                 there = windowed >= 0
-                held[there] = old.cells.deque[windowed[there]]
+                held[there] = old.cells["deque"][windowed[there]]
             self.extremes = deques.take(self.extremes, held)
             self.memory, self.who = picked(self.memory, cells), who
-            self.memory.started[cells < 0] = self.ticks
+            self.memory.cell["started"][cells < 0] = self.ticks
         self._note_begun()
 
     def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
@@ -188,7 +194,7 @@ class DeferralPiece:
         self.begun = {who: at for who, at in self.begun.items() if who in self.kin}
         if self.begun:
             at = [self.begun.get((number, version), int(ALWAYS)) for number, version, _ in self.who]
-            self.memory.begun[:] = np.repeat(np.array(at, np.int64), [n for *_, n in self.who])
+            self.memory.cell["begun"] = np.repeat(np.array(at, np.int64), [n for *_, n in self.who])
 
     def _cells_of(self, chosen: list[Standing]) -> Ints:
         wanted = {(standing.id, standing.version) for standing in chosen}
@@ -237,11 +243,11 @@ class DeferralPiece:
         arriving = arrivals(rows, self.key, sid, _NO_KEYS)
         gap = bench.stream.expected_gap or 0
         if gap:
-            self.paths.gap[:] = gap / bench.stream.tick
+            self.paths["gap"] = gap / bench.stream.tick
         ticks = checked_ticks(rows.tick, span, gap // bench.stream.tick)
         at, start, parts = 0, 0, []
         while at < len(ticks):
-            n = min(self._to_boundary(), max(1, blocks.AREA // max(1, len(self.paths.value))))
+            n = min(self._to_boundary(), max(1, blocks.AREA // max(1, len(self.paths))))
             chosen = ticks[at : at + n]
             stop = int(np.searchsorted(rows.tick, chosen[-1], side="right"))
             block = self._block(arriving, chosen, start, stop, bench.revises)
@@ -254,11 +260,11 @@ class DeferralPiece:
     def _block(
         self, rows: Arrivals, ticks: Ints, start: int, stop: int, revise: bool
     ) -> blocks.Block:
-        block = blocks.room(len(self.paths.value), ticks)
-        newest = self.paths.ts.copy()
-        if blocks.fill(block, self.paths, rows, start, stop, revise):
+        block = blocks.room(len(self.paths), ticks)
+        before = self.paths["ts"].copy()
+        if blocks.fill(block, self.paths, rows, start, stop, revise, before.copy()):
             other = np.empty_like(block.value)
-            blocks.fill_other(block, self.paths, rows, start, stop, revise, newest, other)
+            blocks.fill_other(block, self.paths, rows, start, stop, revise, before, other)
             block = block._replace(other=other)
         return block
 
@@ -275,7 +281,7 @@ class DeferralPiece:
             self.spacing, max(1, again), epoch,
         )  # fmt: skip
         if not answering:
-            which = np.flatnonzero(roster.cells.window > 0) if only is None else only
+            which = np.flatnonzero(roster.cells["window"] > 0) if only is None else only
             if len(which):
                 self.extremes = fill_peaks(which, scene, self.extremes)
             return empty_answers(0)
@@ -308,7 +314,7 @@ class DeferralPiece:
             self.spacing = float(np.median(np.diff(self.recent)))
         assert self.roster is not None
         anew = self.ticks % REVIEW == 0
-        if anew or not self.memory.regime.all():
+        if anew or not self.memory.cell["regime"].all():
             scarce, rows = stream.capacity is not None, self.rows / self.ticks
             choose(self.memory, self.roster.cells, self.roster.links, rows, scarce, anew)
 
@@ -321,29 +327,29 @@ class DeferralPiece:
             for s, size in zip(self.standings, self.roster.sizes, strict=True)
             for _ in range(size)
         ]
-        for c in np.flatnonzero(memory.evaluations).tolist():
-            value = float(memory.value[c])
-            eps = float(cells.width[c] * (abs(value) if cells.relative[c] else 1.0))
+        for c in np.flatnonzero(memory.cell["evaluations"]).tolist():
+            value = float(memory.cell[c]["value"])
+            eps = float(cells["width"][c] * (abs(value) if cells["relative"][c] else 1.0))
             cell = [0.0] * MEMORY
-            cell[GIVEN], cell[LAST], cell[LAST_TICK] = 1.0, value, float(memory.since[c])
-            cell[LAST_LOW] = value - eps - float(memory.below[c])
-            cell[LAST_HIGH] = value + eps + float(memory.above[c])
+            cell[GIVEN], cell[LAST], cell[LAST_TICK] = 1.0, value, float(memory.cell[c]["since"])
+            cell[LAST_LOW] = value - eps - float(memory.cell[c]["below"])
+            cell[LAST_HIGH] = value + eps + float(memory.cell[c]["above"])
             cell[LAST_COVERAGE], cell[LAST_SILENT] = (
-                float(memory.coverage[c]),
-                float(memory.silent[c]),
+                float(memory.cell[c]["coverage"]),
+                float(memory.cell[c]["silent"]),
             )
-            cell[LAST_EPOCH], cell[LAST_SPENT] = float(memory.epoch[c]), 2.0 * eps
-            exact, watched = bool(cells.width[c] == 0.0), bool(memory.given[c] == WATCH)
-            sworn = _sworn(exact, watched, float(cells.confidence[c]))
-            yield asked[c], self.roster.texts[c], cell, sworn, float(memory.slope[c])
+            cell[LAST_EPOCH], cell[LAST_SPENT] = float(memory.cell[c]["epoch"]), 2.0 * eps
+            exact, watched = bool(cells["width"][c] == 0.0), bool(memory.cell[c]["given"] == WATCH)
+            sworn = _sworn(exact, watched, float(cells["confidence"][c]))
+            yield asked[c], self.roster.texts[c], cell, sworn, float(memory.cell[c]["slope"])
 
     def _given(self, matrix: Floats) -> list[Given]:
         """Answers by what they rest on, with the texts of their groups."""
         assert self.roster is not None
         cells = self.roster.cells
         place = matrix[:, GROUP].astype(np.int64)
-        watched, sure = matrix[:, REVISION] == WATCH, cells.confidence[place]
-        exact = cells.width[place] == 0.0
+        watched, sure = matrix[:, REVISION] == WATCH, cells["confidence"][place]
+        exact = cells["width"][place] == 0.0
         kinds = set(zip(exact.tolist(), watched.tolist(), sure.tolist(), strict=True))
         given = []
         for kind in sorted(kinds):

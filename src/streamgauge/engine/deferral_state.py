@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from streamgauge.drift import extremes
-from streamgauge.drift.cells import Memory
-from streamgauge.drift.paths import Paths
+from streamgauge.drift.cells import REMEMBERED, Memory, Records
+from streamgauge.drift.paths import PATH
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.family import Family
 from streamgauge.engine.naming import Groups, pack_combiner, unpack_combiner
@@ -20,12 +20,36 @@ from streamgauge.plan.sharing import DeferralKey
 Arrays = dict[str, Array]
 
 
+def _fields(kind: np.dtype[Any]) -> dict[str, Any]:
+    """A record type as plain values, so that state tells how to read it."""
+    assert kind.fields is not None
+    parts = {name: (part[0], part[1]) for name, part in kind.fields.items()}
+    return {
+        "names": list(parts),
+        "formats": [[part.base.str, list(part.shape)] for part, _ in parts.values()],
+        "offsets": [offset for _, offset in parts.values()],
+        "itemsize": kind.itemsize,
+    }
+
+
+def _records(data: Array, fields: dict[str, Any], kind: np.dtype[Any]) -> Records:
+    """Records from their bytes; fields that have come since start at zero."""
+    formats = [(form, tuple(shape)) for form, shape in fields["formats"]]
+    form: Any = {**fields, "formats": formats}
+    stored: Records = np.frombuffer(data.tobytes(), np.dtype(form))
+    if stored.dtype == kind:
+        return stored.copy()
+    found = np.zeros(len(stored), kind)
+    for name in set(fields["names"]) & set(kind.names or ()):
+        found[name] = stored[name]
+    return found
+
+
 def pack_deferral(prefix: str, piece: DeferralPiece, arrays: Arrays) -> dict[str, Any]:
     """Plain values of a piece; its arrays are added to `arrays`."""
-    for name, column in piece.paths._asdict().items():
-        arrays[f"{prefix}/path/{name}"] = column
-    for name, column in piece.memory._asdict().items():
-        arrays[f"{prefix}/cell/{name}"] = column
+    arrays[f"{prefix}/due"] = piece.memory.due
+    for name, records in (("path", piece.paths), ("cell", piece.memory.cell)):
+        arrays[f"{prefix}/{name}"] = np.ascontiguousarray(records).view(np.uint8)
     for name, column in extremes.pack(piece.extremes)._asdict().items():
         arrays[f"{prefix}/extreme/{name}"] = column
     who = [(*one, piece.begun.get(one[:2], int(ALWAYS))) for one in piece.who]
@@ -41,6 +65,8 @@ def pack_deferral(prefix: str, piece: DeferralPiece, arrays: Arrays) -> dict[str
         families.append([list(family.groups.columns), family.groups.texts])
     return {
         "key": piece.key.text(),
+        "path": _fields(PATH),
+        "cell": _fields(REMEMBERED),
         "ticks": piece.ticks,
         "rows": piece.rows,
         "spacing": piece.spacing,
@@ -61,10 +87,11 @@ def unpack_deferral(
         families[by] = Family(groups, homes, known, arrays[f"{place}/newest"], filled=True)
     packed = {name: arrays[f"{prefix}/extreme/{name}"] for name in extremes.Packed._fields}
     who = arrays[f"{prefix}/who"].tolist()
+    cell = _records(arrays[f"{prefix}/cell"], values["cell"], REMEMBERED)
     return DeferralPiece(
         DeferralKey(json.loads(values["key"])[1]),
-        Paths(**{name: arrays[f"{prefix}/path/{name}"] for name in Paths._fields}),
-        Memory(**{name: arrays[f"{prefix}/cell/{name}"] for name in Memory._fields}),
+        _records(arrays[f"{prefix}/path"], values["path"], PATH),
+        Memory(arrays[f"{prefix}/due"], cell),
         extremes.unpack(**packed),
         [(number, version, size) for number, version, size, _ in who],
         values["ticks"],

@@ -54,8 +54,9 @@ def deferrals(home: Home, name: str | None = None) -> pa.Table:
         for shard in range(home.shards):
             state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
             for stream, held in state.streams.items():
-                for piece in seated(home, registry, shard, stream, held):
-                    parts.append(_rows(piece, registry.stream(stream).tick, name))
+                tick = registry.stream(stream).tick
+                pieces = seated(home, registry, shard, stream, held)
+                parts += [_rows(piece, tick, name) for piece in pieces]
     return pa.concat_tables(parts)
 
 
@@ -81,7 +82,7 @@ def _rows(piece: DeferralPiece, tick: int, name: str | None) -> pa.Table:
     chosen = np.ones(len(names), np.bool_) if name is None else names == name
     second = 1e6 / tick
     mu, var = _models(piece, roster)
-    watched = memory.regime != TIMER
+    watched = memory.cell["regime"] != TIMER
     unset = (memory.due == ALWAYS) | watched
     due = np.where(unset, 0, memory.due) * tick
     columns = [
@@ -90,29 +91,30 @@ def _rows(piece: DeferralPiece, tick: int, name: str | None) -> pa.Table:
         pa.array(roster.texts[chosen].tolist(), pa.string()),
         pa.array(np.where(watched, "watch", "timer")[chosen].tolist(), pa.string()),
         pa.array(np.diff(roster.links.pointer)[chosen].astype(np.int32)),
-        pa.array(memory.silent[chosen]),
-        pa.array((piece.ticks - memory.started[chosen]).astype(np.int64)),
-        pa.array(memory.evaluations[chosen].astype(np.int64)),
+        pa.array(memory.cell["silent"][chosen]),
+        pa.array((piece.ticks - memory.cell["started"][chosen]).astype(np.int64)),
+        pa.array(memory.cell["evaluations"][chosen].astype(np.int64)),
         pa.array((mu * second)[chosen]),
         pa.array((np.sqrt(var) * np.sqrt(second))[chosen]),
-        pa.array((memory.usual / second)[chosen].astype(np.float64)),
+        pa.array((memory.cell["usual"] / second)[chosen].astype(np.float64)),
         pa.array(due[chosen], pa.int64(), mask=unset[chosen]).cast(pa.timestamp("us", tz="UTC")),
-        pa.array(memory.missed[chosen].astype(np.int64)),
-        pa.array(memory.penalty[chosen].astype(np.float64)),
+        pa.array(memory.cell["missed"][chosen].astype(np.int64)),
+        pa.array(memory.cell["penalty"][chosen].astype(np.float64)),
     ]
     return pa.table(columns, schema=DEFERRALS)
 
 
 def _models(piece: DeferralPiece, roster: Roster) -> tuple[Floats, Floats]:
     """Drift and variance per tick of each cell, by its members and what it learned itself."""
-    links, n = roster.links, len(roster.cells.query)
+    links, n = roster.links, len(roster.cells)
     owner = np.repeat(np.arange(n), np.diff(links.pointer))
     weight = links.weight if len(links.weight) else np.ones(len(links.member))
     mass = np.bincount(owner, weight, n)
-    mu = np.bincount(owner, weight * piece.paths.mu[links.member], n)
-    var = np.bincount(owner, weight**2 * piece.paths.var[links.member], n)
-    averaged = (roster.cells.op == AVG) & (mass != 0.0)
+    mu = np.bincount(owner, weight * piece.paths["mu"][links.member], n)
+    var = np.bincount(owner, weight**2 * piece.paths["var"][links.member], n)
+    averaged = (roster.cells["op"] == AVG) & (mass != 0.0)
     scale = np.where(averaged, mass, 1.0)
-    own = piece.memory.seen > 0.0
-    drift = np.where(own, piece.memory.moved / np.where(own, piece.memory.seen, 1.0), mu / scale)
-    return drift.astype(np.float64), var / scale**2 * piece.memory.ratio
+    cell = piece.memory.cell
+    own = cell["seen"] > 0.0
+    drift = np.where(own, cell["moved"] / np.where(own, cell["seen"], 1.0), mu / scale)
+    return drift.astype(np.float64), var / scale**2 * cell["ratio"]

@@ -90,7 +90,7 @@ def _of_numbers(registry: Registry, standing: Standing, states: list[ShardState]
             count += len(piece.x.value)
         elif isinstance(piece, DeferralPiece):
             what = "cells of deferred queries"
-            count += len(piece.memory.value)
+            count += len(piece.memory.due)
         else:
             count += len(piece.groups.texts)  # type: ignore[attr-defined]
     return [Kept(what, count, nbytes)] if nbytes else []

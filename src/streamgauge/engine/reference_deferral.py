@@ -23,11 +23,11 @@ from streamgauge.drift.block import AGAIN, LENGTH
 from streamgauge.drift.cells import REGIMES, TIMER, WATCH
 from streamgauge.drift.deadline import ABOVE, wait
 from streamgauge.drift.evaluate import ENOUGH, Reading
-from streamgauge.drift.timer import judge, learn, plan, set_due, slope_of
+from streamgauge.drift.timer import judge, learn, next_due, plan, slope_of
 from streamgauge.engine.reference_deferral_cells import Asked, Cell, Path
 from streamgauge.engine.reference_windows import USED, Group, Landed
 from streamgauge.kernel.time import HOUR, SECOND
-from streamgauge.operators.emission import ALWAYS
+from streamgauge.operators.emission import ALWAYS, NEVER
 from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
@@ -172,7 +172,7 @@ class Piece:
             if path is None or path.row is None or path.tick <= asked.born:
                 continue
             value, doubt, silent = path.at(tick)
-            other = value if path.late is None else path.late_value
+            other = value + (0.0 if path.late is None else path.late_value - path.value)
             found.append((weight, path, value, doubt, silent, other))
         if not found:
             return _NONE
@@ -200,19 +200,19 @@ class Piece:
     def _remember(self, asked: Asked, cell: Cell, tick: int) -> None:
         value = self.read(asked, cell, tick).value
         if not math.isnan(value) and tick >= asked.opened:
-            cell.past.append((tick, float(cell.cells.sign[0]) * value))
+            cell.past.append((tick, float(cell.cells[0]["sign"]) * value))
 
     # When a cell is evaluated
 
     def _evaluate(self, asked: Asked, cell: Cell, tick: int, found: Reading, epoch: int) -> bool:
         """Bring a cell up to date at a tick; say whether that made an answer."""
-        m = cell.memory
-        timer = m.regime[0] == TIMER
-        if tick < asked.opened or (timer and m.due[0] > tick):
+        m = cell.kept
+        timer = m["regime"] == TIMER
+        if tick < asked.opened or (timer and cell.memory.due[0] > tick):
             return False
         value = found.value
         if asked.window:
-            sign = float(cell.cells.sign[0])
+            sign = float(cell.cells[0]["sign"])
             held = [v for _, v in cell.inside(tick, asked.window)]
             value = sign * max(held, default=math.nan)
             if timer:
@@ -223,45 +223,46 @@ class Piece:
         if not self._watched(asked, cell, tick, value, found):
             return False
         slope = 0.0
-        if not asked.window:
-            learn(0, m, tick, value, found.var)
-            slope = float(slope_of(0, m, found)) if asked.query.trend else 0.0
-            if m.evaluations[0] > 0:
-                lasted, usual = float(tick - m.since[0]), float(m.usual[0])
-                m.usual[0] = lasted if usual == 0.0 else usual + (lasted - usual) / 8.0
+        if asked.query.trend:
+            learn(m, tick, value, found.var)
+            slope = float(slope_of(m, found))
+        if m["evaluations"] > 0 and not asked.window:
+            lasted, usual = float(tick - m["since"]), float(m["usual"])
+            m["usual"] = lasted if usual == 0.0 else usual + (lasted - usual) / 8.0
         self._publish(asked, cell, tick, value, slope, found, epoch)
         return True
 
     def _time(self, asked: Asked, cell: Cell, tick: int, found: Reading, epoch: int) -> bool:
         """Evaluate by deadline, and set the next one."""
-        m, value = cell.memory, found.value
+        m, value = cell.kept, found.value
         whole = not cell.listed or found.known == len(cell.listed)
         if math.isnan(value) or not whole or found.span <= 0.0:
             gone = cell.outside(tick, value) or self._owed(asked, cell, tick, value, found)
             if gone:
                 self._publish(asked, cell, tick, value, 0.0, found, epoch)
-            m.due[0] = tick + 1
+            cell.memory.due[0] = tick + 1
             return gone
-        if m.evaluations[0] > 0 and m.silent[0] == 0 and found.silent == 0:
-            sure, throughout = cell.cells.confidence[0], cell.cells.throughout[0]
-            judge(0, m, cell.outside(tick, value), sure, throughout)
-            learn(0, m, tick, value, found.var)
-        slope = float(slope_of(0, m, found)) if asked.query.trend else 0.0
+        if m["evaluations"] > 0 and m["silent"] == 0 and found.silent == 0:
+            sure, throughout = cell.cells[0]["confidence"], cell.cells[0]["throughout"]
+            judge(m, cell.outside(tick, value), sure, throughout)
+            learn(m, tick, value, found.var)
+        slope = float(slope_of(m, found)) if asked.query.trend else 0.0
         self._publish(asked, cell, tick, value, slope, found, epoch)
-        longest = plan(0, m, found, cell.eps(), self.spacing, asked.law, cell.cells)
+        longest = plan(m, cell.cells[0], found, cell.eps(), self.spacing, asked.law)
         if found.silent:
-            m.due[0] = tick + max(1, int(min(longest, self._again())))
+            cell.memory.due[0] = tick + max(1, int(min(longest, self._again())))
         else:
-            set_due(0, m, tick, longest, self.spacing, cell.cells)
+            due = next_due(m, cell.cells[0], tick, longest, self.spacing)
+            cell.memory.due[0] = due
         return True
 
     def _time_peak(
         self, asked: Asked, cell: Cell, tick: int, peak: float, found: Reading, epoch: int
     ) -> None:
         """Evaluate an extreme by deadline: the window lets go of it, or the value passes it."""
-        m, sure, sign = cell.memory, cell.cells.confidence[0], float(cell.cells.sign[0])
-        if m.evaluations[0] > 0 and found.silent == 0:
-            judge(0, m, cell.outside(tick, peak), sure, False)
+        m, sure, sign = cell.kept, cell.cells[0]["confidence"], float(cell.cells[0]["sign"])
+        if m["evaluations"] > 0 and found.silent == 0:
+            judge(m, cell.outside(tick, peak), sure, False)
         self._publish(asked, cell, tick, peak, 0.0, found, epoch)
         eps = cell.eps()
         rise = eps + sign * (peak - found.value)
@@ -269,42 +270,42 @@ class Piece:
         longest = min(cell.leaves(tick, asked.window, eps), passed, 1e15)
         if math.isnan(longest) or math.isnan(passed) or found.span <= 0.0:
             longest = 1.0
-        longest *= math.exp(min(0.0, float(m.trust[0])))
-        m.wait[0] = -max(1.0, longest)
+        longest *= math.exp(min(0.0, float(m["trust"])))
+        m["wait"] = -max(1.0, longest)
         if found.silent:
             longest = min(longest, float(self._again()))
-        m.due[0] = tick + max(1, int(longest))
+        cell.memory.due[0] = tick + max(1, int(longest))
 
     def _watched(self, asked: Asked, cell: Cell, tick: int, value: float, found: Reading) -> bool:
         """Whether a watched cell answers; a miss that its account pays for is let pass."""
-        m, share = cell.memory, int((1.0 - float(cell.cells.confidence[0])) * ONE)
-        m.credit[0] = min(int(m.credit[0]) + share, PATIENCE * share)
+        m, share = cell.kept, int((1.0 - float(cell.cells[0]["confidence"])) * ONE)
+        m["credit"] = min(int(m["credit"]) + share, PATIENCE * share)
         if self._owed(asked, cell, tick, value, found):
             return True
         if not cell.outside(tick, value):
             return False
-        if m.credit[0] >= ONE and not asked.query.contract.throughout and not found.silent:
-            m.credit[0] -= ONE
+        if m["credit"] >= ONE and not asked.query.contract.throughout and not found.silent:
+            m["credit"] -= ONE
             return False
         return True
 
     def _owed(self, asked: Asked, cell: Cell, tick: int, value: float, found: Reading) -> bool:
         """Whether something other than a move asks for an answer."""
-        m, late = cell.memory, found.other - found.value
-        if m.evaluations[0] == 0:
+        m, late = cell.kept, found.other - found.value
+        if m["evaluations"] == 0:
             return True
-        if math.isnan(value) or math.isnan(m.value[0]):
-            return math.isnan(value) != math.isnan(m.value[0])
+        if math.isnan(value) or math.isnan(m["value"]):
+            return math.isnan(value) != math.isnan(m["value"])
         share = self._coverage(asked, cell, tick, found)
-        if share != m.coverage[0] and (not asked.window or share == 1.0):
+        if share != m["coverage"] and (not asked.window or share == 1.0):
             return True
-        if found.silent != m.silent[0]:
+        if found.silent != m["silent"]:
             return True
         if found.silent:
-            return bool(tick - m.since[0] >= self._again())
+            return bool(tick - m["since"] >= self._again())
         if late == 0.0:
-            return bool(m.below[0] > 0.0 or m.above[0] > 0.0)
-        return bool(max(0.0, -late) > m.below[0] or max(0.0, late) > m.above[0])
+            return bool(m["below"] > 0.0 or m["above"] > 0.0)
+        return bool(max(0.0, -late) > m["below"] or max(0.0, late) > m["above"])
 
     def _again(self) -> int:
         """Ticks after which an interrupted answer is given again."""
@@ -314,7 +315,7 @@ class Piece:
         """Share of the members that have a value, and of the window that is known."""
         share = found.known / len(cell.listed) if cell.listed else 1.0
         known = tick - max(self.first - 1, asked.born if cell.since is None else cell.since)
-        if asked.window and known < asked.window:
+        if known < asked.window < NEVER:
             share *= known / asked.window
         return np.float32(share)
 
@@ -329,24 +330,24 @@ class Piece:
         epoch: int,
     ) -> None:
         """Remember an answer."""
-        m, late, contract = cell.memory, found.other - found.value, asked.query.contract
+        m, late, contract = cell.kept, found.other - found.value, asked.query.contract
         exact = contract.tolerance == "exact" or contract.confidence >= 1.0
         spread = math.inf if exact else NormalDist().inv_cdf(0.5 + 0.5 * contract.confidence)
         doubt = spread * math.sqrt(found.unsure) if found.unsure > 0.0 else 0.0
-        m.value[0], m.since[0], m.slope[0] = value, tick, slope
-        m.below[0], m.above[0] = doubt + max(0.0, -late), doubt + max(0.0, late)
-        m.coverage[0] = self._coverage(asked, cell, tick, found)
-        m.silent[0], m.epoch[0] = found.silent, epoch
-        m.given[0] = TIMER if m.regime[0] == TIMER else WATCH
-        m.evaluations[0] += 1
+        m["value"], m["since"], m["slope"] = value, tick, slope
+        m["below"], m["above"] = doubt + max(0.0, -late), doubt + max(0.0, late)
+        m["coverage"] = self._coverage(asked, cell, tick, found)
+        m["silent"], m["epoch"] = found.silent, epoch
+        m["given"] = TIMER if m["regime"] == TIMER else WATCH
+        m["evaluations"] += 1
 
     def _answer(self, asked: Asked, cell: Cell, found: Reading, epoch: int) -> Answer:
         """The answer that a cell remembers."""
-        m, eps, sure = cell.memory, cell.eps(), float(cell.cells.confidence[0])
-        value = float(m.value[0])
-        low, high = value - eps - float(m.below[0]), value + eps + float(m.above[0])
-        basis = "deferral by timer" if m.given[0] == TIMER else "deferral by watch"
-        basis = basis if sure < 1.0 else "exact"
+        m, eps, sure = cell.kept, cell.eps(), float(cell.cells[0]["confidence"])
+        value = float(m["value"])
+        low, high = value - eps - float(m["below"]), value + eps + float(m["above"])
+        basis = "deferral by timer" if m["given"] == TIMER else "deferral by watch"
+        basis = "exact" if asked.query.contract.tolerance == "exact" else basis
         charges = (Charge(basis, 2.0 * eps, 1.0 - sure),) if eps > 0.0 else ()
         more = 0.0 if math.isnan(value) else high - low - 2.0 * eps
         if found.silent or more > 1e-12 * abs(high - low):
@@ -357,15 +358,15 @@ class Piece:
             None if math.isnan(value) else value,
             low,
             high,
-            as_of=int(m.since[0]) * self.stream.tick,
+            as_of=int(m["since"]) * self.stream.tick,
             version=asked.standing.version,
             group=cell.group,
             confidence=sure,
             epoch=epoch,
-            coverage=float(m.coverage[0]),
+            coverage=float(m["coverage"]),
             basis="interrupted" if found.silent else basis,
             charges=charges,
-            slope=float(m.slope[0]) * SECOND / self.stream.tick,
+            slope=float(m["slope"]) * SECOND / self.stream.tick,
         )
         met = not found.silent and asked.query.contract.met_by(answer)
         return replace(answer, contract_met=met)
@@ -384,27 +385,29 @@ class Piece:
         self.spacing = float(median(b - a for a, b in pairwise(self.recent)))
         cells = [(asked, cell) for asked in self.asked.values() for cell in asked.cells.values()]
         anew = self.ticks % REVIEW == 0
-        if anew or not all(cell.memory.regime[0] for _, cell in cells):
+        if anew or not all(cell.kept["regime"] for _, cell in cells):
             self._choose(cells, anew=anew)
 
     def _choose(self, cells: list[tuple[Asked, Cell]], *, anew: bool) -> None:
         """Choose regimes by what they cost."""
         left = costs.SHARE * costs.ROW * self.rows / self.ticks
         for asked, cell in cells:
-            m, n = cell.memory, len(self.members(asked, cell))
+            m, n = cell.kept, len(self.members(asked, cell))
+            if m["evaluations"] == 0:
+                continue
             price = costs.WATCHED + costs.WATCHED_MEMBER * n
-            sure = cell.cells.width[0] == 0.0 or cell.cells.confidence[0] >= 1.0
+            sure = cell.cells[0]["width"] == 0.0 or cell.cells[0]["confidence"] >= 1.0
             if asked.query.regime:
-                m.regime[0] = REGIMES[asked.query.regime]
+                m["regime"] = REGIMES[asked.query.regime]
             elif sure or asked.window:
-                m.regime[0] = WATCH
-            elif anew or m.regime[0] == 0:
-                usual = float(m.usual[0])
-                usual = usual if m.regime[0] == TIMER else usual / costs.TIMER_RATE
+                m["regime"] = WATCH
+            elif anew or m["regime"] == 0:
+                usual = float(m["usual"])
+                usual = usual if m["regime"] == TIMER else usual / costs.TIMER_RATE
                 once = costs.EVALUATED + costs.EVALUATED_MEMBER * n
                 cheaper = usual > 0.0 and once / max(1.0, usual) >= price
-                m.regime[0] = WATCH if cheaper or price <= left else TIMER
-            if m.regime[0] == WATCH:
+                m["regime"] = WATCH if cheaper or price <= left else TIMER
+            if m["regime"] == WATCH:
                 left -= price
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from streamgauge.drift.cells import REGIMES, Cells, Memory, fresh
+from streamgauge.drift.cells import ASKED, REGIMES, Memory, Records, fresh
 from streamgauge.drift.deadline import tables
 from streamgauge.drift.evaluate import ENOUGH
 from streamgauge.drift.paths import BLOCK, BLOCKS, LONGEST, SILENT_AFTER
@@ -95,21 +95,26 @@ class Cell:
 
     group: Group
     listed: list[tuple[str, float]] | None
-    cells: Cells
+    cells: Records
     since: int | None = None
     filled: bool = False
     memory: Memory = field(default_factory=lambda: fresh(1))
     past: list[tuple[int, float]] = field(default_factory=list)
 
+    @property
+    def kept(self) -> Any:
+        """What it remembers, but for its deadline."""
+        return self.memory.cell[0]
+
     def eps(self) -> float:
         """Width that is owed around the answer."""
-        width = float(self.cells.width[0])
-        return width * abs(float(self.memory.value[0])) if self.cells.relative[0] else width
+        width = float(self.cells[0]["width"])
+        return width * abs(float(self.kept["value"])) if self.cells[0]["relative"] else width
 
     def outside(self, tick: int, value: float) -> bool:
         """Whether a value is further from what a reader holds than is owed."""
-        m = self.memory
-        held = float(m.value[0]) + float(m.slope[0]) * (tick - int(m.since[0]))
+        m = self.kept
+        held = float(m["value"]) + float(m["slope"]) * (tick - int(m["since"]))
         return abs(value - held) > self.eps()
 
     def inside(self, tick: int, window: int) -> list[tuple[int, float]]:
@@ -195,13 +200,13 @@ class Asked:
         text = json.dumps(list(group), default=str) if group else ""
         return Cell(group, listed, self.columns(text, listed))
 
-    def columns(self, text: str, listed: list[tuple[str, float]] | None) -> Cells:
+    def columns(self, text: str, listed: list[tuple[str, float]] | None) -> Records:
         """What is asked, as the functions of a timer take it."""
         query, contract = self.query, self.query.contract
         exact = contract.tolerance == "exact"
-        draw = np.array([mix64(np.uint64(self.standing.id))], np.uint64)
+        draw = mix64(np.uint64(self.standing.id))
         if text:
-            draw = draw ^ keys(items([text]), seed=0)
+            draw ^= keys(items([text]), seed=0)[0]
         given = {
             "width": 0.0 if exact else contract.within,
             "relative": contract.tolerance == "relative",
@@ -212,9 +217,12 @@ class Asked:
             "trend": query.trend,
             "throughout": contract.throughout,
             "listed": len(listed or ()),
+            "draw": draw,
         }
-        columns = {name: np.array([given.get(name, 0)], _KINDS[name]) for name in _KINDS}
-        return Cells(**{**columns, "draw": draw})
+        record = np.zeros(1, ASKED)
+        for name, value in given.items():
+            record[name] = value
+        return record
 
     @property
     def law(self) -> Any:
@@ -225,14 +233,6 @@ class Asked:
         form = "throughout" if contract.throughout else "mean"
         sure = min(max(contract.confidence, 0.5), 0.999999)
         return _law(sure, "above" if self.window else form)
-
-
-_KINDS: dict[str, Any] = {
-    **dict.fromkeys(("width", "confidence", "sign", "spread"), np.float64),
-    **dict.fromkeys(("born", "window", "opened"), np.int64),
-    **dict.fromkeys(("op", "relative", "asked", "trend", "throughout", "paused"), np.uint8),
-    **dict.fromkeys(("query", "group", "law", "listed", "deque"), np.int32),
-}
 
 
 @lru_cache(maxsize=64)

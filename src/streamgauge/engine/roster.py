@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from scipy.special import ndtri
 
-from streamgauge.drift.cells import REGIMES, Cells, Links
+from streamgauge.drift.cells import ASKED, REGIMES, Links, Records
 from streamgauge.drift.deadline import tables as deadline_tables
 from streamgauge.engine.naming import Groups, series_name
 from streamgauge.engine.pieces import NO_LIMIT, Bench
@@ -61,7 +61,7 @@ class Kin:
 class Roster:
     """All cells of a piece, compiled; `sizes` are the cells of each query, in order."""
 
-    cells: Cells
+    cells: Records
     links: Links
     tables: Floats
     texts: npt.NDArray[np.object_]
@@ -206,31 +206,24 @@ def _words(texts: Sequence[str]) -> npt.NDArray[np.object_]:
 
 
 def compiled(queries: Sequence[Standing], kin: Sequence[Kin], bench: Bench) -> Roster:
-    """Queries as columns, one entry for each of their cells."""
+    """Queries as records, one for each of their cells."""
     sizes = [one.size for one in kin]
     laws: dict[tuple[float, str], int] = {}
-    columns: dict[str, list[Any]] = {name: [] for name in Cells._fields}
-    for standing, one in zip(queries, kin, strict=True):
-        for name, value in _row(standing, one, bench, laws).items():
-            columns[name].append(value)
-    spread = {name: _spread(columns[name], sizes, name) for name in _PLAIN}
+    asked = np.zeros(len(queries), ASKED)
+    for place, standing in enumerate(queries):
+        asked[place] = _row(standing, bench, laws)
+    cells = np.repeat(asked, sizes)
     counts = [np.diff(one.pointer) for one in kin]
     listed = [np.where(one.listed, n, 0) for one, n in zip(kin, counts, strict=True)]
-    windows = spread["window"]
-    deque = np.where(windows > 0, np.cumsum(windows > 0) - 1, -1).astype(np.int32)
-    total = sum(sizes)
-    cells = Cells(
-        **spread,
-        group=np.arange(total, dtype=np.int32),
-        listed=_joined(listed, np.int32),
-        deque=deque,
-        draw=_joined([_draws(s, one) for s, one in zip(queries, kin, strict=True)], np.uint64),
-    )
+    cells["listed"] = _joined(listed, np.int32)
+    windowed = cells["window"] > 0
+    cells["deque"] = np.where(windowed, np.cumsum(windowed) - 1, -1)
+    draws = [_draws(s, one) for s, one in zip(queries, kin, strict=True)]
+    cells["draw"] = _joined(draws, np.uint64)
     stack = [deadline_tables(*law) for law in laws] or [deadline_tables(*_UNUSED)]
     texts = np.concatenate([one.texts for one in kin]) if kin else _words([])
-    return Roster(
-        cells, _links(kin, counts), np.stack(stack), texts, sizes, int((windows > 0).sum())
-    )
+    links = _links(kin, counts)
+    return Roster(cells, links, np.stack(stack), texts, sizes, int(windowed.sum()))
 
 
 def _links(kin: Sequence[Kin], counts: Sequence[Ints]) -> Links:
@@ -246,10 +239,8 @@ def _links(kin: Sequence[Kin], counts: Sequence[Ints]) -> Links:
     )
 
 
-def _row(
-    standing: Standing, kin: Kin, bench: Bench, laws: dict[tuple[float, str], int]
-) -> dict[str, Any]:
-    """What all cells of a query have in common."""
+def _row(standing: Standing, bench: Bench, laws: dict[tuple[float, str], int]) -> tuple[Any, ...]:
+    """What all cells of a query have in common, in the order of the record."""
     query, contract, tick = standing.query, standing.query.contract, bench.stream.tick
     window, opened, sign = 0, int(ALWAYS), 1.0
     if query.over is not None:
@@ -262,7 +253,7 @@ def _row(
     sure = min(max(contract.confidence, 0.5), 0.999999)
     law = _UNUSED if exact else (sure, form)
     since = bench.since(standing)
-    return {
+    row = {
         "query": standing.id,
         "op": query.select.code,
         "width": 0.0 if contract.tolerance == "exact" else contract.within,
@@ -279,18 +270,10 @@ def _row(
         "paused": standing.status != "running",
         "spread": np.inf if exact else float(ndtri(0.5 + 0.5 * contract.confidence)),
     }
+    return tuple(row.get(name, 0) for name in _FIELDS)
 
 
-_PLAIN: dict[str, Any] = {
-    **dict.fromkeys(("width", "confidence", "sign", "spread"), np.float64),
-    **dict.fromkeys(("born", "window", "opened"), np.int64),
-    **dict.fromkeys(("op", "relative", "asked", "trend", "throughout", "paused"), np.uint8),
-    **dict.fromkeys(("query", "law"), np.int32),
-}
-
-
-def _spread(values: list[Any], sizes: list[int], name: str) -> npt.NDArray[Any]:
-    return np.repeat(np.array(values, _PLAIN[name]), sizes)
+_FIELDS: tuple[str, ...] = ASKED.names or ()
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:

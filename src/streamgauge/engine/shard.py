@@ -121,7 +121,7 @@ def _run(home: Home, shard: int, start: int, stop: int, begun: float) -> Receipt
 def _missed(run: StreamRun) -> int:
     """Deadlines that lack of capacity has made late so far."""
     pieces = [piece for piece in run.state.pieces.values() if isinstance(piece, DeferralPiece)]
-    return sum(int(piece.memory.missed.sum()) for piece in pieces)
+    return sum(int(piece.memory.cell["missed"].sum()) for piece in pieces)
 
 
 def forget(home: Home) -> None:

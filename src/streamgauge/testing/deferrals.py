@@ -66,9 +66,10 @@ class Shape:
         # Each series is silent for a while, some for good, some until late.
         silent = [sorted(rng.integers(0, 2 * self.n_ticks, 2)) for _ in range(self.n_series)]
         wait = int(rng.integers(0, self.n_ticks))
-        rows, clock = [], START
+        rows, clock = [], START + SECOND
         for tick in range(self.n_ticks):
             clock += SECOND + (self.lull * SECOND if tick == wait else 0)
+            here = clock - SECOND
             for s in range(self.n_series):
                 if rng.random() > self.there or silent[s][0] <= tick < silent[s][1]:
                     continue
@@ -77,9 +78,9 @@ class Shape:
                     if rng.random() < self.moving:
                         groups[s] = str(rng.choice(["a", "b", "c"]))
                     x = None if rng.random() < self.nothing else float(at[s])
+                    here += int(rng.integers(0, 3)) * SECOND // 16
                     back = int(rng.integers(1, 30)) * SECOND // 2 if rng.random() < self.late else 0
-                    here = clock - back - int(rng.integers(0, 3)) * SECOND // 4
-                    rows.append(Row(here, {"series": SERIES[s], "x": x, "g": groups[s]}))
+                    rows.append(Row(here - back, {"series": SERIES[s], "x": x, "g": groups[s]}))
         return tuple(rows)
 
 

@@ -1,0 +1,94 @@
+"""State of deferred queries as it was first written is read for ever.
+
+`deferral.sgst` was written by `small_life` below, `deferral.json` holds the registry it belongs to
+and the answers in it. REGOLD=1 writes both anew, which is right only before a release has them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+import streamgauge as sg
+from streamgauge.engine import state as wire
+from streamgauge.engine.latest import latest_answers
+from streamgauge.kernel.files import number_name, write_json, write_whole
+from streamgauge.kernel.wire import unpack
+from streamgauge.log.home import Home
+from streamgauge.plan.over import Over
+from streamgauge.testing.deferrals import Shape
+from streamgauge.testing.strategies import SCHEMA, as_arrow
+from tests.goldens import GOLDEN, assert_golden, regolding
+
+NAME = "wire/deferral"
+OWED = sg.Contract.absolute(1.0, confidence=0.9)
+QUERIES = (
+    sg.Query("blind", "plant", sg.total("x"), contract=OWED, regime="timer"),
+    sg.Query("seen", "plant", sg.avg("x"), contract=OWED, regime="watch", trend=True),
+    sg.Query("groups", "plant", sg.avg("x"), contract=OWED, regime="watch", group_by=("g",)),
+    sg.Query("peak", "plant", sg.avg("x"), contract=OWED, over=Over("max", sg.Range("9 s"))),
+)
+WALK = Shape(4, 40, 5, 0.7, 0.1, 0.05, 0.05, 0.05, 8, 0.5)
+
+
+def small_life(root: Path) -> sg.Gauge:
+    """Two epochs with models, accounts, deadlines, windows, late, silent and waiting rows."""
+    (root / "plant").mkdir()
+    gauge = sg.connect(root / "home", engine="local", shards=1)
+    files = sg.files(root / "plant")
+    gauge.stream("plant", files, time="ts", key="series", schema=SCHEMA, expected_gap="4 s",
+                 late=sg.Late.allow("2 s"), future=None)  # fmt: skip
+    gauge.register(*QUERIES)
+    table = as_arrow(WALK.rows(), SCHEMA)
+    for number, part in enumerate((table.slice(0, 50), table.slice(50))):
+        pq.write_table(part, root / "plant" / f"{number}.parquet")
+        assert gauge.step()
+    return gauge
+
+
+def kept(gauge: sg.Gauge) -> str:
+    """What belongs to a state file: its registry, and the answers that are in it."""
+    registry = json.loads(json.dumps(gauge.registry().as_dict()))
+    for stream in registry["streams"]:
+        stream["source"] = {"kind": "files"}
+    found = [answer.as_dict() for answer in gauge.latest()]
+    return json.dumps({"registry": registry, "answers": found}, indent=1, sort_keys=True) + "\n"
+
+
+def stored() -> tuple[bytes, dict[str, Any]]:
+    found: dict[str, Any] = json.loads((GOLDEN / f"{NAME}.json").read_text())
+    return (GOLDEN / f"{NAME}.sgst").read_bytes(), found
+
+
+def test_todays_state_is_laid_out_as_the_stored_one(tmp_path: Path) -> None:
+    """The same names and kinds of columns; what is in them follows from constants of the model."""
+    gauge = small_life(tmp_path)
+    state = gauge.home.state(gauge.progress().epoch, 0).read_bytes()
+    if regolding():
+        assert_golden(f"{NAME}.json", kept(gauge))
+        assert_golden(f"{NAME}.sgst", state)
+    today, before = (
+        unpack(data, kind=wire.KIND, version=wire.VERSION) for data in (state, stored()[0])
+    )
+    assert list(today.arrays) == list(before.arrays)
+    for name, array in before.arrays.items():
+        assert today.arrays[name].dtype == array.dtype, name
+        assert today.arrays[name].ndim == array.ndim, name
+    silent = [answer for answer in gauge.latest() if answer.basis == "interrupted"]
+    assert silent, "the small life has no silence"
+    assert any(np.size(array) for name, array in today.arrays.items() if "extreme" in name)
+
+
+def test_stored_state_gives_its_answers_and_its_bytes(tmp_path: Path) -> None:
+    data, found = stored()
+    assert wire.to_bytes(wire.from_bytes(data, 0, 1), 0, 1) == data
+    home, epoch = Home.open(tmp_path / "home", shards=1), found["registry"]["epoch"]
+    snapshot = {"registry": found["registry"], "peaks": {}, "taken": {}, "begun": {}}
+    write_json(home.registry / number_name(epoch, ".json"), snapshot)
+    write_json(home.commit(epoch), {"epoch": epoch})
+    write_whole(home.state(epoch, 0), data)
+    assert [answer.as_dict() for answer in latest_answers(home)] == found["answers"]
