@@ -4,7 +4,7 @@ Five hundred stocks are quoted once a second for a rough hour: each moves by its
 market. A table says who holds how much of what. One statement asks for every portfolio at once;
 each is evaluated only when a model of its drift says that its answer may no longer hold.
 
-Run it with `python examples/brokerage.py`, or with `--portfolios 1000000` and a few minutes. It
+Run it with `python examples/brokerage.py`; `--portfolios 1000000` takes some minutes and 4 GB. It
 needs no Java and leaves nothing behind.
 """
 

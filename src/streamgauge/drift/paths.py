@@ -17,8 +17,9 @@ BLOCK = 25
 BLOCKS = 5
 # Sums of one block of increments: how many, over how long, by how much, squares per time.
 COUNT, TIME, MOVE, SQUARE = range(4)
-# A series is silent after so many of its mean gaps, where no gap is declared.
-SILENT_AFTER = 8.0
+# A series is silent after so many of its mean gaps, and of its longest, where none is declared:
+# nights and weekends are no silence.
+MEAN_GAPS, LONGEST_GAPS = 8.0, 2.0
 # Longest time between two estimates, in increments of the series.
 LONGEST = 50.0
 
@@ -27,10 +28,10 @@ LONGEST = 50.0
 # that came too late would have made of the value. `sums` has the blocks of increments, `block` the
 # one being filled. `mu` and `var` are drift and variance per tick as of `estimated`, from `span`
 # ticks and `items` increments; `due` is when they are estimated again; `gap` is how long it may be
-# silent.
+# silent, `widest` its longest gap.
 PATH = np.dtype(
     [
-        *((name, "f8") for name in ("value", "missed", "mu", "var", "span", "items", "gap")),
+        *((name, "f8") for name in ("value", "missed", "mu", "var", "span", "items", "gap", "widest")),
         *((name, "i8") for name in ("tick", "ts", "missed_ts", "block", "estimated", "due")),
         ("sums", "f8", (BLOCKS, 4)),
     ]
@@ -59,6 +60,7 @@ def take_in(paths, s, tick, value):  # type: ignore[no-untyped-def]
     if np.isnan(before) or at >= tick:
         return
     gap, move = float(tick - at), value - before
+    paths[s].widest = max(gap, paths[s].widest)
     sums = paths[s].sums
     held = paths[s].block
     if sums[held, COUNT] >= BLOCK:
@@ -92,7 +94,8 @@ def estimate(paths, s, now, declared_gap):  # type: ignore[no-untyped-def]
         # As much again as is known: the first estimates are rough.
         wait = min(wait, 0.5 * time)
     paths[s].mu, paths[s].var, paths[s].span, paths[s].items = mu, var, time, n
-    paths[s].gap = declared_gap if declared_gap > 0.0 else SILENT_AFTER * time / n
+    learned = max(MEAN_GAPS * time / n, LONGEST_GAPS * paths[s].widest)
+    paths[s].gap = declared_gap if declared_gap > 0.0 else learned
     paths[s].estimated = now
     paths[s].due = now + np.int64(wait)
 
