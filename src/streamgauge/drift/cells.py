@@ -39,15 +39,16 @@ ASKED = _record(
 # What a cell remembers. `value` was published as of `since`, to be extended by `slope` a tick;
 # `below` and `above` say how far the bar reaches beyond the owed width. `begun` is the tick after
 # which an extreme knows all values, `started` how many ticks had been walked before the cell came.
-# `seen`, `moved` and `ratio` are what it has learned of its own drift and variance, `trust`
-# corrects its waits by hits and misses. `wait` is the wait that was planned, negative when it was
-# cut short to look; `usual` its mean. `credit` is the account of tolerated misses of a watched
-# cell, in parts of a tick. `regime` is how it is brought up to date, `given` how its last answer
-# was; `missed` deadlines came too late, at a `penalty`.
+# `seen`, `moved`, `squares` and `foretold` are what it has learned of its own drift and variance:
+# sums over its waits of their ticks, of its moves, of their squares and of what its members let
+# expect of these. `trust` corrects its waits by hits and misses. `wait` is the wait that was
+# planned, negative when it was cut short to look; `usual` its mean. `credit` is the account of
+# tolerated misses of a watched cell, in parts of a tick. `regime` is how it is brought up to date,
+# `given` how its last answer was; `missed` deadlines came too late, at a `penalty`.
 REMEMBERED = _record(
     f8="value slope below above",
     i8="since begun credit",
-    f4="seen moved ratio trust wait usual coverage penalty",
+    f4="seen moved squares foretold trust wait usual coverage penalty",
     i4="silent epoch evaluations missed started",
     u1="regime given",
 )
@@ -71,7 +72,7 @@ class Memory(NamedTuple):
 def fresh(n: int) -> Memory:
     """The memory of cells that have not answered yet."""
     cell = np.zeros(n, REMEMBERED)
-    cell["value"], cell["ratio"] = np.nan, 1.0
+    cell["value"] = np.nan
     cell["since"] = cell["begun"] = ALWAYS
     return Memory(np.full(n, ALWAYS, np.int64), cell)
 

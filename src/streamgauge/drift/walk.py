@@ -8,7 +8,7 @@ from streamgauge.drift.answer import outside, owed, publish, save_up, tolerance,
 from streamgauge.drift.cells import TIMER
 from streamgauge.drift.evaluate import calm, plain, reading, values
 from streamgauge.drift.peaks import walk_peak
-from streamgauge.drift.timer import judge, learn, next_due, plan, slope_of
+from streamgauge.drift.timer import compare, judge, learn, next_due, plan, slope_of
 from streamgauge.kernel.jit import compiled
 
 
@@ -25,8 +25,11 @@ def answer_timed(c, tick, found, scene, out, n_out):  # type: ignore[no-untyped-
         scene.memory.due[c] = tick + 1
         return out, n_out
     if mine.evaluations > 0 and mine.silent == 0 and found.silent == 0:
-        judge(mine, outside(mine, asked, tick, value), asked.confidence, asked.throughout)
-        learn(mine, tick, value, found.var)
+        missed, owes = outside(mine, asked, tick, value), tolerance(mine, asked)
+        judge(mine, missed, asked.confidence, asked.throughout)
+        if not asked.throughout:
+            compare(mine, tick, missed, found, owes)
+        learn(mine, tick, value, found.var, owes)
     slope = slope_of(mine, found) if asked.trend else 0.0
     out, n_out = publish(c, mine, asked, tick, value, slope, found, scene.epoch, out, n_out)
     table, eps = scene.tables[asked.law], tolerance(mine, asked)
@@ -45,7 +48,7 @@ def answer_watched(c, tick, found, scene, out, n_out):  # type: ignore[no-untype
     if watched(mine, asked, tick, value, found, scene.again):
         slope = 0.0
         if asked.trend:
-            learn(mine, tick, value, found.var)
+            learn(mine, tick, value, found.var, tolerance(mine, asked))
             slope = slope_of(mine, found)
         _note_wait(mine, tick)
         out, n_out = publish(c, mine, asked, tick, value, slope, found, scene.epoch, out, n_out)

@@ -117,4 +117,6 @@ def _models(piece: DeferralPiece, roster: Roster) -> tuple[Floats, Floats]:
     cell = piece.memory.cell
     own = cell["seen"] > 0.0
     drift = np.where(own, cell["moved"] / np.where(own, cell["seen"], 1.0), mu / scale)
-    return drift.astype(np.float64), var / scale**2 * cell["ratio"]
+    told = cell["foretold"] > 0.0
+    ratio = np.where(told, cell["squares"] / np.where(told, cell["foretold"], 1.0), 1.0)
+    return drift.astype(np.float64), var / scale**2 * ratio

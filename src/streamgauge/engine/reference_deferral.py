@@ -23,7 +23,7 @@ from streamgauge.drift.block import AGAIN, LENGTH
 from streamgauge.drift.cells import REGIMES, TIMER, WATCH
 from streamgauge.drift.deadline import ABOVE, wait
 from streamgauge.drift.evaluate import ENOUGH, Reading
-from streamgauge.drift.timer import judge, learn, next_due, plan, slope_of
+from streamgauge.drift.timer import compare, judge, learn, next_due, plan, slope_of
 from streamgauge.engine.reference_deferral_cells import Asked, Cell, Path
 from streamgauge.engine.reference_windows import USED, Group, Landed
 from streamgauge.kernel.time import HOUR, SECOND
@@ -224,7 +224,7 @@ class Piece:
             return False
         slope = 0.0
         if asked.query.trend:
-            learn(m, tick, value, found.var)
+            learn(m, tick, value, found.var, cell.eps())
             slope = float(slope_of(m, found))
         if m["evaluations"] > 0 and not asked.window:
             lasted, usual = float(tick - m["since"]), float(m["usual"])
@@ -244,8 +244,11 @@ class Piece:
             return gone
         if m["evaluations"] > 0 and m["silent"] == 0 and found.silent == 0:
             sure, throughout = cell.cells[0]["confidence"], cell.cells[0]["throughout"]
-            judge(m, cell.outside(tick, value), sure, throughout)
-            learn(m, tick, value, found.var)
+            missed, owes = cell.outside(tick, value), cell.eps()
+            judge(m, missed, sure, throughout)
+            if not throughout:
+                compare(m, tick, missed, found, owes)
+            learn(m, tick, value, found.var, owes)
         slope = float(slope_of(m, found)) if asked.query.trend else 0.0
         self._publish(asked, cell, tick, value, slope, found, epoch)
         longest = plan(m, cell.cells[0], found, cell.eps(), self.spacing, asked.law)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from streamgauge.drift.cells import ASKED, REGIMES, Memory, Records, fresh
 from streamgauge.drift.deadline import tables
 from streamgauge.drift.evaluate import ENOUGH
-from streamgauge.drift.paths import BLOCK, BLOCKS, LONGEST, SILENT_AFTER
+from streamgauge.drift.paths import BLOCK, BLOCKS, LONGEST, LONGEST_GAPS, MEAN_GAPS
 from streamgauge.engine.reference_windows import Group, Landed, passes
 from streamgauge.kernel.hashing import mix64
 from streamgauge.kernel.keys import items, keys
@@ -43,6 +43,7 @@ class Path:
     span: float = 0.0
     n: float = 0.0
     gap: float = math.inf
+    widest: float = 0.0
     estimated: int | None = None
     due: int | None = None
 
@@ -53,6 +54,7 @@ class Path:
                 self.held = (self.held + 1) % BLOCKS
                 self.blocks[self.held] = []
             move = (float(tick - self.tick), value - self.value)
+            self.widest = max(self.widest, move[0])
             self.blocks[self.held] = [*self.blocks[self.held], move]
         self.row, self.value, self.tick = row, value, tick
 
@@ -71,7 +73,7 @@ class Path:
         if n < _FEWEST:
             rest = min(rest, 0.5 * time)
         self.mu, self.var, self.span, self.n = mu, var, time, n
-        self.gap = declared or SILENT_AFTER * time / n
+        self.gap = declared or max(MEAN_GAPS * time / n, LONGEST_GAPS * self.widest)
         self.estimated, self.due = now, now + int(rest)
 
     def at(self, tick: int) -> tuple[float, float, bool]:
