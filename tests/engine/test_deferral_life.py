@@ -184,6 +184,21 @@ def test_an_extreme_that_is_asked_later_knows_the_past(life: Life, regime: str) 
     assert (full[-1].value, full[-1].coverage) == (1.0, 1.0)
 
 
+@pytest.mark.parametrize(("history", "peak"), [(True, 9.0), (False, 5.0)])
+def test_a_key_that_comes_later_knows_the_past(life: Life, history: bool, peak: float) -> None:
+    """Its window is filled from the history, or begins when it came."""
+    life.table(*held(("one", "a", 1.0)))
+    over = Over("max", sg.Range("20 s"))
+    query = watched("q", members=BOOKS, over=over, history=history)
+    falling = [(s, name, 9.0 - s) for s in range(5) for name in "ab"]
+    life.page(do("register", query), **rows(*falling))
+    life.table(*held(("one", "a", 1.0), ("two", "b", 1.0)))
+    low = [(s, name, 1.0) for s in range(5, 9) for name in "ab"]
+    (found,) = [a for a in life.page(**rows(*low)) if a.group == ("two",)]
+    assert found.value == peak
+    assert found.coverage == pytest.approx(5 / 20 if history else 1 / 20)
+
+
 def test_an_extreme_from_now_on_knows_nothing_of_the_past(life: Life) -> None:
     life.page(do("register", watched("q")), **rows((0, "a", 9.0), (1, "a", 1.0), (2, "a", 1.0)))
     over = Over("max", sg.Range("4 s"))

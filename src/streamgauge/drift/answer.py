@@ -130,6 +130,14 @@ def save_up(mine, asked, n):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def note_wait(mine, tick):  # type: ignore[no-untyped-def]
+    """Remember how long the answers of a cell last."""
+    if mine.evaluations > 0:
+        lasted = float(tick - mine.since)
+        mine.usual = lasted if mine.usual == 0.0 else mine.usual + (lasted - mine.usual) / 8.0
+
+
+@compiled
 def watched(mine, asked, tick, value, found, again):  # type: ignore[no-untyped-def]
     """Whether a watched cell answers at a tick; a miss that its credit pays for is let pass."""
     save_up(mine, asked, 1)

@@ -29,10 +29,12 @@ LONGEST = 50.0
 # one being filled. `mu` and `var` are drift and variance per tick as of `estimated`, from `span`
 # ticks and `items` increments; `due` is when they are estimated again; `gap` is how long it may be
 # silent, `widest` its longest gap.
+_REAL = "value missed mu var span items gap widest"
+_WHOLE = "tick ts missed_ts block estimated due"
 PATH = np.dtype(
     [
-        *((name, "f8") for name in ("value", "missed", "mu", "var", "span", "items", "gap", "widest")),
-        *((name, "i8") for name in ("tick", "ts", "missed_ts", "block", "estimated", "due")),
+        *((name, "f8") for name in _REAL.split()),
+        *((name, "i8") for name in _WHOLE.split()),
         ("sums", "f8", (BLOCKS, 4)),
     ]
 )

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from streamgauge.drift.answer import outside, publish, tolerance, watched
+from streamgauge.drift.answer import note_wait, outside, publish, tolerance, watched
 from streamgauge.drift.cells import TIMER
 from streamgauge.drift.deadline import ABOVE, wait
 from streamgauge.drift.evaluate import plain, reading, values
@@ -70,6 +70,7 @@ def answer_peak(c, tick, peak, found, scene, extremes, out, n_out):  # type: ign
             judge(mine, outside(mine, asked, tick, peak), asked.confidence, False)
     elif not watched(mine, asked, tick, peak, found, scene.again):
         return out, n_out
+    note_wait(mine, tick)
     out, n_out = publish(c, mine, asked, tick, peak, 0.0, found, scene.epoch, out, n_out)
     if timer:
         scene.memory.due[c] = peak_due(mine, asked, tick, peak, found, scene, extremes)

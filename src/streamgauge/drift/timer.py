@@ -21,8 +21,8 @@ from streamgauge.drift.deadline import MEAN, THROUGHOUT, wait
 from streamgauge.kernel.hashing import uniform
 from streamgauge.kernel.jit import compiled
 
-# One wait in so many is cut short to look: this costs 3 evaluations of 100.
-LOOKS = 16
+# One wait in so many is cut short to look: this costs 1.5 evaluations of 100.
+LOOKS = 32
 # What a cell has learned weighs like so many of its waits at most: a noise of a tenth.
 RECALL = 128.0
 # A mean of so many waits is steady enough to weigh a single one against.

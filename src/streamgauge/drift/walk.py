@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamgauge.drift.answer import outside, owed, publish, save_up, tolerance, watched
+from streamgauge.drift.answer import note_wait, outside, owed, publish, save_up, tolerance, watched
 from streamgauge.drift.cells import TIMER
 from streamgauge.drift.evaluate import calm, plain, reading, values
 from streamgauge.drift.peaks import walk_peak
@@ -50,17 +50,9 @@ def answer_watched(c, tick, found, scene, out, n_out):  # type: ignore[no-untype
         if asked.trend:
             learn(mine, tick, value, found.var, tolerance(mine, asked))
             slope = slope_of(mine, found)
-        _note_wait(mine, tick)
+        note_wait(mine, tick)
         out, n_out = publish(c, mine, asked, tick, value, slope, found, scene.epoch, out, n_out)
     return out, n_out
-
-
-@compiled
-def _note_wait(mine, tick):  # type: ignore[no-untyped-def]
-    """Remember how long the answers of a watched cell last."""
-    if mine.evaluations > 0:
-        lasted = float(tick - mine.since)
-        mine.usual = lasted if mine.usual == 0.0 else mine.usual + (lasted - mine.usual) / 8.0
 
 
 @compiled

@@ -37,6 +37,7 @@ from streamgauge.operators.emission import (
     REVISION,
     Arrivals,
     Codes,
+    Flags,
     Floats,
     Ints,
     Span,
@@ -81,6 +82,7 @@ class DeferralPiece:
     standings: list[Standing] = field(default_factory=list)
     kin: dict[tuple[int, int], Kin] = field(default_factory=dict)
     compiled_for: int = STEADY
+    unfilled: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries of this shard; cells that stay keep their memory."""
@@ -140,6 +142,7 @@ class DeferralPiece:
             self.extremes = deques.take(self.extremes, held)
             self.memory, self.who = picked(self.memory, cells), who
             self.memory.cell["started"][cells < 0] = self.ticks
+            self.unfilled = np.flatnonzero((self.roster.cells["window"] > 0) & (cells < 0))
         self._note_begun()
 
     def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
@@ -163,7 +166,7 @@ class DeferralPiece:
         self._compile(bench, None)
         past = DeferralPiece(self.key, memory=self.memory, extremes=self.extremes)
         past.roster, past.compiled_for = self.roster, self.compiled_for
-        only = self._cells_of([s for s in self._new() if s.query.history])
+        only = self.unfilled[self._remember()[self.unfilled]]
         if len(only):
             past._walk(bench, rows, bench.sid, span, answering=False, only=only)
             self.extremes = past.extremes
@@ -175,7 +178,7 @@ class DeferralPiece:
     def hungry(self) -> bool:
         """Whether some window or family that asks for history has not begun."""
         unfilled = any(not family.filled for family in self.families.values())
-        return unfilled or any(standing.query.history for standing in self._new())
+        return unfilled or bool(self._remember()[self.unfilled].any())
 
     def vouch(self, tick: int) -> None:
         """Say from which tick on windows that were filled know all values."""
@@ -184,7 +187,7 @@ class DeferralPiece:
         self._note_begun()
 
     def _begin(self, tick: int) -> None:
-        new = self._new()
+        new, self.unfilled = self._new(), self.unfilled[:0]
         if new:
             self.begun.update({(s.id, s.version): tick for s in new})
             self._note_begun()
@@ -196,10 +199,10 @@ class DeferralPiece:
             at = [self.begun.get((number, version), int(ALWAYS)) for number, version, _ in self.who]
             self.memory.cell["begun"] = np.repeat(np.array(at, np.int64), [n for *_, n in self.who])
 
-    def _cells_of(self, chosen: list[Standing]) -> Ints:
-        wanted = {(standing.id, standing.version) for standing in chosen}
-        mine = [(number, version) in wanted for number, version, _ in self.who]
-        return np.flatnonzero(np.repeat(np.array(mine, np.bool_), [n for *_, n in self.who]))
+    def _remember(self) -> Flags:
+        """Which cells are of queries that ask for history."""
+        asked = np.array([standing.query.history for standing in self.standings], np.bool_)
+        return np.repeat(asked, [n for *_, n in self.who])
 
     def _stretches(
         self, bench: Bench, rows: Rows, span: Span

@@ -411,7 +411,7 @@ class Piece:
                 cheaper = usual > 0.0 and once / max(1.0, usual) >= price
                 m["regime"] = WATCH if cheaper or price <= left else TIMER
             if m["regime"] == WATCH:
-                left -= price
+                left, cell.memory.due[0] = left - price, ALWAYS
 
 
 @dataclass

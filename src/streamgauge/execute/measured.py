@@ -75,9 +75,8 @@ def _deferred(reader: Reader, standing: Standing) -> list[Line]:
         return []
     cells = reader.deferrals(standing.name)
     timed = pc.sum(pc.equal(cells["regime"], "timer")).as_py() or 0
-    checks, made, missed = (
-        pc.sum(cells[n]).as_py() or 0 for n in ("checks", "evaluations", "missed")
-    )
+    sums = ("checks", "evaluations", "missed")
+    checks, made, missed = (pc.sum(cells[name]).as_py() or 0 for name in sums)
     sigma, drift, wait = (np.asarray(cells[n].to_numpy()) for n in ("sigma", "drift", "wait"))
     saved = 100.0 * (1.0 - made / checks) if checks else 0.0
     due = pc.min(cells["due"].cast(pa.int64())).as_py()
@@ -85,12 +84,10 @@ def _deferred(reader: Reader, standing: Standing) -> list[Line]:
     return [
         ("regimes", f"{timed:,} by timer, {cells.num_rows - timed:,} by watch"),
         ("model", f"sigma {_spread(sigma)} a root second, drift {_spread(drift)} a second"),
-        (
-            "evaluations",
-            f"{made:,} of {checks:,} checks, {saved:.3g}% saved; {_spread(wait)} s apart",
-        ),
+        ("evaluations", f"{made:,} of {checks:,} checks, {saved:.3g}% saved"),
+        ("waits", f"{_spread(wait)} s"),
         ("next deadline", deadline),
-        ("late", f"{missed:,} deadlines, penalty {pc.sum(cells['penalty']).as_py() or 0.0:.3g}"),
+        ("late deadlines", f"{missed:,}, penalty {pc.sum(cells['penalty']).as_py() or 0.0:.3g}"),
     ]
 
 
