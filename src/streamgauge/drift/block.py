@@ -14,6 +14,10 @@ from streamgauge.drift.paths import take_in
 from streamgauge.kernel.jit import compiled
 from streamgauge.operators.emission import ALWAYS, Floats, Ints
 
+# Columns of the model of a series.
+MU, VAR, SPAN = range(3)
+# Fewest increments of a series before its drift is believed.
+ENOUGH = 2.0
 # Drift is estimated and regimes are chosen at whole multiples of so many fresh ticks.
 LENGTH = 64
 # An interrupted answer is given again after so many gaps, where none is declared.
@@ -26,8 +30,9 @@ class Block(NamedTuple):
     """`value[s, j]` is the latest value of series s at `ticks[j]`.
 
     `came` says where a series has a row, `before` the tick of its last row ahead of the block,
-    `steady` which series were never silent in it. `other` is as `value` had no row been late, and
-    empty where no row was.
+    `steady` which series were never silent in it. `model` has the drift, the variance and the span
+    of each, side by side as every evaluation reads them. `other` is as `value` had no row been
+    late, and empty where no row was.
     """
 
     ticks: Ints
@@ -35,6 +40,7 @@ class Block(NamedTuple):
     came: npt.NDArray[np.uint8]
     before: Ints
     steady: npt.NDArray[np.uint8]
+    model: Floats
     other: Floats
 
 
@@ -44,7 +50,8 @@ def room(n_series: int, ticks: Ints) -> Block:
     none = np.empty((0, 0))
     came = np.zeros((n, t), np.uint8)
     before = np.full(n, ALWAYS, np.int64)
-    return Block(ticks, np.empty((n, t)), came, before, np.ones(n, np.uint8), none)
+    steady, model = np.ones(n, np.uint8), np.empty((n, 3))
+    return Block(ticks, np.empty((n, t)), came, before, steady, model, none)
 
 
 @compiled
@@ -87,6 +94,8 @@ def fill(block, paths, rows, start, stop, revise, newest):  # type: ignore[no-un
         if at != ALWAYS and len(ticks) > 0:
             longest = max(longest, ticks[-1] - at)
         block.steady[s] = longest <= paths[s].gap
+        block.model[s, MU], block.model[s, VAR] = paths[s].mu, paths[s].var
+        block.model[s, SPAN] = paths[s].span if paths[s].items >= ENOUGH else 0.0
     return missed
 
 

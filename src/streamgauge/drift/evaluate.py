@@ -6,13 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamgauge.drift.block import age
+from streamgauge.drift.block import MU, SPAN, VAR, age
 from streamgauge.kernel.jit import compiled
 from streamgauge.operators.accumulate import AVG, COUNT, MAX, MIN, SUM
 from streamgauge.operators.emission import ALWAYS
-
-# Fewest increments of a series before its drift is believed.
-ENOUGH = 2.0
 
 
 class Reading(NamedTuple):
@@ -54,28 +51,29 @@ def _bridged(block, path, s, j, v):  # type: ignore[no-untyped-def]
 @compiled
 def linear(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
     """Reading of a sum or an average."""
-    column, steady, born = block.value, block.steady, cells[c].born
+    column, steady, model = block.value, block.steady, block.model
+    born = cells[c].born
     weighted, late = len(links.weight) > 0, len(block.other) > 0
     total, other, mass, mu, var, span, unsure = 0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0
     known, silent = 0, 0
     for i in range(links.pointer[c], links.pointer[c + 1]):
         s = links.member[i]
-        v, path = column[s, j], paths[s]
+        v = column[s, j]
         if np.isnan(v) or (born != ALWAYS and not _since(block, s, j, born)):
             continue
         late_by = block.other[s, j] - v if late else 0.0
         w = links.weight[i] if weighted else 1.0
         if not steady[s]:
-            v, quiet, doubt = _bridged(block, path, s, j, v)
+            v, quiet, doubt = _bridged(block, paths[s], s, j, v)
             silent += quiet
             unsure += w * w * doubt
         known += 1
         total += w * v
         other += w * (v + late_by)
         mass += w
-        mu += w * path.mu
-        var += w * w * path.var
-        span = min(span, path.span if path.items >= ENOUGH else 0.0)
+        mu += w * model[s, MU]
+        var += w * w * model[s, VAR]
+        span = min(span, model[s, SPAN])
     if known == 0 or (cells[c].op == AVG and mass == 0.0):
         return Reading(np.nan, 0.0, 0.0, 0.0, known, silent, 0.0, np.nan)
     if cells[c].op == AVG:
@@ -87,26 +85,27 @@ def linear(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
 @compiled
 def foremost(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
     """Reading of the largest or smallest member; it drifts no faster than the wildest of them."""
-    column, steady, born = block.value, block.steady, cells[c].born
+    column, steady, model = block.value, block.steady, block.model
+    born = cells[c].born
     late = len(block.other) > 0
     sign = 1.0 if cells[c].op == MAX else -1.0
     best, other, var, span, unsure = -np.inf, -np.inf, 0.0, np.inf, 0.0
     known, silent = 0, 0
     for i in range(links.pointer[c], links.pointer[c + 1]):
         s = links.member[i]
-        v, path = column[s, j], paths[s]
+        v = column[s, j]
         if np.isnan(v) or (born != ALWAYS and not _since(block, s, j, born)):
             continue
         late_by = block.other[s, j] - v if late else 0.0
         if not steady[s]:
-            v, quiet, doubt = _bridged(block, path, s, j, v)
+            v, quiet, doubt = _bridged(block, paths[s], s, j, v)
             silent += quiet
             unsure = max(unsure, doubt)
         known += 1
         best = max(best, sign * v)
         other = max(other, sign * (v + late_by))
-        var = max(var, path.var)
-        span = min(span, path.span if path.items >= ENOUGH else 0.0)
+        var = max(var, model[s, VAR])
+        span = min(span, model[s, SPAN])
     if known == 0:
         return Reading(np.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, np.nan)
     return Reading(sign * best, 0.0, var, span, known, silent, unsure, sign * other)

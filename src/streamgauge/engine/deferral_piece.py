@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
 from streamgauge.drift import block as blocks
 from streamgauge.drift import extremes as deques
@@ -344,24 +345,27 @@ class DeferralPiece:
             cell[LAST_EPOCH], cell[LAST_SPENT] = float(memory.cell[c]["epoch"]), 2.0 * eps
             exact, watched = bool(cells["width"][c] == 0.0), bool(memory.cell[c]["given"] == WATCH)
             sworn = _sworn(exact, watched, float(cells["confidence"][c]))
-            yield asked[c], self.roster.texts[c], cell, sworn, float(memory.cell[c]["slope"])
+            text, slope = self.roster.texts[c].as_py(), float(memory.cell[c]["slope"])
+            yield asked[c], text, cell, sworn, slope
 
     def _given(self, matrix: Floats) -> list[Given]:
         """Answers by what they rest on, with the texts of their groups."""
         assert self.roster is not None
         cells = self.roster.cells
         place = matrix[:, GROUP].astype(np.int64)
-        watched, sure = matrix[:, REVISION] == WATCH, cells["confidence"][place]
-        exact = cells["width"][place] == 0.0
-        kinds = set(zip(exact.tolist(), watched.tolist(), sure.tolist(), strict=True))
+        watched = matrix[:, REVISION] == WATCH
+        kinds = 2 * self.roster.kind[place] + watched
+        code = np.empty(len(cells), np.int64)
         given = []
-        for kind in sorted(kinds):
-            mine = (exact == kind[0]) & (watched == kind[1]) & (sure == kind[2])
-            part = matrix[mine]
-            named, codes = np.unique(place[mine], return_inverse=True)
-            part[:, GROUP], part[:, REVISION] = codes, 0.0
-            texts = self.roster.texts[named].tolist()
-            given.append(Given(part, texts, *_sworn(*kind)))
+        for kind in np.flatnonzero(np.bincount(kinds)).tolist():
+            mine = kinds == kind
+            part, here = matrix[mine], place[mine]
+            there = np.flatnonzero(np.bincount(here, minlength=len(cells)))
+            code[there] = np.arange(len(there))
+            part[:, GROUP], part[:, REVISION] = code[here], 0.0
+            exact, confidence = self.roster.kinds[kind // 2]
+            texts = self.roster.texts.take(pa.array(there))
+            given.append(Given(part, texts, *_sworn(exact, bool(kind % 2), confidence)))
         return given
 
 

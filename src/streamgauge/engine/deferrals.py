@@ -88,7 +88,7 @@ def _rows(piece: DeferralPiece, tick: int, name: str | None) -> pa.Table:
     columns = [
         pa.array(names[chosen].tolist(), pa.string()),
         pa.array(versions[chosen].astype(np.int32)),
-        pa.array(roster.texts[chosen].tolist(), pa.string()),
+        roster.texts.filter(pa.array(chosen)),
         pa.array(np.where(watched, "watch", "timer")[chosen].tolist(), pa.string()),
         pa.array(np.diff(roster.links.pointer)[chosen].astype(np.int32)),
         pa.array(memory.cell["silent"][chosen]),

@@ -124,7 +124,7 @@ class NumberRun:
         kept = self._kept(matrix)
         groups, cells, at, count = [], [], [], []
         for line, met in zip(matrix, kept.tolist(), strict=True):
-            group = given.groups[int(line[emission.GROUP])]
+            group = str(given.groups[int(line[emission.GROUP])])
             instant = int(line[emission.TICK]) * tick
             fresh = (line[emission.VALUE], line[emission.LOW], line[emission.HIGH])
             old = self.state.newest.get(group)

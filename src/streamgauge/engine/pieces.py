@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.naming import Groups, Series, Words
@@ -69,7 +70,7 @@ class Given:
     """Answers of one piece: the matrix, the texts of its groups, what they rest on, how surely."""
 
     matrix: Floats
-    groups: list[str]
+    groups: list[str] | pa.Array
     basis: str = "exact"
     confidence: float = 1.0
 

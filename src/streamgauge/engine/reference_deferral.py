@@ -22,7 +22,7 @@ from streamgauge.drift.answer import ONE, PATIENCE
 from streamgauge.drift.block import AGAIN, LENGTH
 from streamgauge.drift.cells import REGIMES, TIMER, WATCH
 from streamgauge.drift.deadline import ABOVE, wait
-from streamgauge.drift.evaluate import ENOUGH, Reading
+from streamgauge.drift.evaluate import Reading
 from streamgauge.drift.timer import compare, judge, learn, next_due, plan, slope_of
 from streamgauge.engine.reference_deferral_cells import Asked, Cell, Path
 from streamgauge.engine.reference_windows import USED, Group, Landed
@@ -72,7 +72,7 @@ class Piece:
             born = int(ALWAYS) if standing.query.history or closed is None else closed
             asked = self.asked.get(key) or Asked(standing, self.stream, born)
             asked.standing, kept[key] = standing, asked
-            asked.seat(registry, closed)
+            asked.seat(registry)
         self.asked = kept
 
     def learn(self, history: Landing, closed: int, *, fresh: bool) -> None:
@@ -178,7 +178,7 @@ class Piece:
             return _NONE
         op = asked.query.select.name
         known, silent_ones = len(found), sum(silent for *_, silent, _ in found)
-        span = min(path.span if path.n >= ENOUGH else 0.0 for _, path, *_ in found)
+        span = min(path.span for _, path, *_ in found)
         if op == "count":
             return Reading(float(known), 0.0, 0.0, span, known, 0, 0.0, float(known))
         if op in ("min", "max"):
@@ -226,9 +226,7 @@ class Piece:
         if asked.query.trend:
             learn(m, tick, value, found.var, cell.eps())
             slope = float(slope_of(m, found))
-        if m["evaluations"] > 0 and not asked.window:
-            lasted, usual = float(tick - m["since"]), float(m["usual"])
-            m["usual"] = lasted if usual == 0.0 else usual + (lasted - usual) / 8.0
+        cell.note_wait(tick)
         self._publish(asked, cell, tick, value, slope, found, epoch)
         return True
 
@@ -266,6 +264,7 @@ class Piece:
         m, sure, sign = cell.kept, cell.cells[0]["confidence"], float(cell.cells[0]["sign"])
         if m["evaluations"] > 0 and found.silent == 0:
             judge(m, cell.outside(tick, peak), sure, False)
+        cell.note_wait(tick)
         self._publish(asked, cell, tick, peak, 0.0, found, epoch)
         eps = cell.eps()
         rise = eps + sign * (peak - found.value)
@@ -317,7 +316,7 @@ class Piece:
     def _coverage(self, asked: Asked, cell: Cell, tick: int, found: Reading) -> np.float32:
         """Share of the members that have a value, and of the window that is known."""
         share = found.known / len(cell.listed) if cell.listed else 1.0
-        known = tick - max(self.first - 1, asked.born if cell.since is None else cell.since)
+        known = tick - max(self.first - 1, asked.born)
         if known < asked.window < NEVER:
             share *= known / asked.window
         return np.float32(share)

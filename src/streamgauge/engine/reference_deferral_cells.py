@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 
 from streamgauge.drift.cells import ASKED, REGIMES, Memory, Records, fresh
 from streamgauge.drift.deadline import tables
-from streamgauge.drift.evaluate import ENOUGH
 from streamgauge.drift.paths import BLOCK, BLOCKS, LONGEST, LONGEST_GAPS, MEAN_GAPS
 from streamgauge.engine.reference_windows import Group, Landed, passes
 from streamgauge.kernel.hashing import mix64
@@ -41,7 +40,6 @@ class Path:
     mu: float = 0.0
     var: float = 0.0
     span: float = 0.0
-    n: float = 0.0
     gap: float = math.inf
     widest: float = 0.0
     estimated: int | None = None
@@ -61,7 +59,7 @@ class Path:
     def estimate(self, now: int, declared: float) -> None:
         """Estimate drift and variance anew where that is due."""
         moves = [move for block in self.blocks for move in block]
-        if self.row is None or len(moves) < ENOUGH or (self.due is not None and self.due > now):
+        if self.row is None or len(moves) < 2 or (self.due is not None and self.due > now):
             return
         n, time = float(len(moves)), sum(gap for gap, _ in moves)
         mu = sum(sum(move for _, move in block) for block in self.blocks) / time
@@ -72,7 +70,7 @@ class Path:
             rest = min(math.sqrt(self.var / var) * (now - self.estimated), rest)
         if n < _FEWEST:
             rest = min(rest, 0.5 * time)
-        self.mu, self.var, self.span, self.n = mu, var, time, n
+        self.mu, self.var, self.span = mu, var, time
         self.gap = declared or max(MEAN_GAPS * time / n, LONGEST_GAPS * self.widest)
         self.estimated, self.due = now, now + int(rest)
 
@@ -91,14 +89,12 @@ class Path:
 class Cell:
     """One answer: who belongs to it, what is asked as a timer takes it, what it remembers.
 
-    `past` are the values that an extreme is taken of; `since` the tick after which it knows them,
-    where that is not when its query began.
+    `past` are the values that an extreme is taken of.
     """
 
     group: Group
     listed: list[tuple[str, float]] | None
     cells: Records
-    since: int | None = None
     filled: bool = False
     memory: Memory = field(default_factory=lambda: fresh(1))
     past: list[tuple[int, float]] = field(default_factory=list)
@@ -118,6 +114,13 @@ class Cell:
         m = self.kept
         held = float(m["value"]) + float(m["slope"]) * (tick - int(m["since"]))
         return abs(value - held) > self.eps()
+
+    def note_wait(self, tick: int) -> None:
+        """Remember how long answers last."""
+        m = self.kept
+        if m["evaluations"] > 0:
+            lasted, usual = float(tick - m["since"]), float(m["usual"])
+            m["usual"] = lasted if usual == 0.0 else usual + (lasted - usual) / 8.0
 
     def inside(self, tick: int, window: int) -> list[tuple[int, float]]:
         """What the window holds at a tick, signed so that the largest counts."""
@@ -178,7 +181,7 @@ class Asked:
         new = not self.filled or any(not cell.filled for cell in self.cells.values())
         return bool(self.window) and self.whole and new
 
-    def seat(self, registry: Registry, closed: int | None) -> None:
+    def seat(self, registry: Registry) -> None:
         """Name the cells that do not follow the rows; those that stay keep their memory."""
         query = self.query
         if query.group_by:
@@ -192,8 +195,6 @@ class Asked:
         before, self.cells = self.cells, {}
         for text, (group, listed) in found.items():
             cell = before.get(text) or self.new_cell(group, listed)
-            if self.filled and text not in before and not self.whole:
-                cell.since = closed
             cell.listed, cell.cells = listed, self.columns(text, listed)
             self.cells[text] = cell
 

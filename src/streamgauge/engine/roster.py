@@ -59,14 +59,19 @@ class Kin:
 
 @dataclass(slots=True)
 class Roster:
-    """All cells of a piece, compiled; `sizes` are the cells of each query, in order."""
+    """All cells of a piece, compiled; `sizes` are the cells of each query, in order.
+
+    `kinds` are what answers are told apart by, exactness and confidence; `kind` is that of each
+    cell.
+    """
 
     cells: Records
     links: Links
     tables: Floats
-    texts: npt.NDArray[np.object_]
+    texts: pa.StringArray
     sizes: list[int]
-    n_deques: int
+    kind: Ints
+    kinds: list[tuple[bool, float]]
 
 
 def kin_of(
@@ -221,9 +226,12 @@ def compiled(queries: Sequence[Standing], kin: Sequence[Kin], bench: Bench) -> R
     draws = [_draws(s, one) for s, one in zip(queries, kin, strict=True)]
     cells["draw"] = _joined(draws, np.uint64)
     stack = [deadline_tables(*law) for law in laws] or [deadline_tables(*_UNUSED)]
-    texts = np.concatenate([one.texts for one in kin]) if kin else _words([])
-    links = _links(kin, counts)
-    return Roster(cells, links, np.stack(stack), texts, sizes, int(windowed.sum()))
+    texts = pa.array(np.concatenate([one.texts for one in kin]) if kin else [], pa.string())
+    pairs = zip((asked["width"] == 0.0).tolist(), asked["confidence"].tolist(), strict=True)
+    kinds: dict[tuple[bool, float], int] = {}
+    kind = [kinds.setdefault(pair, len(kinds)) for pair in pairs]
+    of_cells = np.repeat(np.array(kind, np.int64), sizes)
+    return Roster(cells, _links(kin, counts), np.stack(stack), texts, sizes, of_cells, list(kinds))
 
 
 def _links(kin: Sequence[Kin], counts: Sequence[Ints]) -> Links:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from streamgauge.engine import state as wire
 from streamgauge.engine.across_run import AcrossRun, AcrossWork
@@ -211,15 +213,25 @@ def _given(run: StreamRun, page: Page) -> list[tuple[StreamRun, Given]]:
     return [(run, given) for given in run.advance(page) if len(given.matrix)]
 
 
+def _named(groups: Sequence[list[str] | pa.Array]) -> tuple[list[npt.NDArray[np.int32]], pa.Array]:
+    """Codes of the groups of each piece, with that of no group last, and the texts of all."""
+    texts = [pa.array(part, pa.string()) if isinstance(part, list) else part for part in groups]
+    coded = pa.concat_arrays([pa.array([""], pa.string()), *texts]).dictionary_encode()
+    codes = np.asarray(coded.indices.to_numpy(), np.int32)
+    ends = np.cumsum([1, *map(len, groups)])
+    none = np.zeros(1, np.int32)
+    parts = [np.concatenate((codes[a:b], none)) for a, b in pairwise(ends.tolist())]
+    return parts, coded.dictionary
+
+
 def _block(asked: _Names, given: Sequence[tuple[StreamRun | AcrossRun, Given]]) -> Block:
     """Answers of all pieces in one block, by event time."""
-    texts = Interner.of([""])
+    codes, texts = _named([item.groups for _, item in given])
     sworn: Interner = Interner.of([("exact", 1.0)])
     matrices, groups, ticks, bases, slopes_of = [], [], [], [], []
-    for run, item in given:
-        codes = np.array([texts.add(text) for text in item.groups] + [0], np.int32)
+    for (run, item), named in zip(given, codes, strict=True):
         matrices.append(item.matrix)
-        groups.append(codes[item.matrix[:, emission.GROUP].astype(np.int32)])
+        groups.append(named[item.matrix[:, emission.GROUP].astype(np.int32)])
         code = sworn.add((item.basis, item.confidence))
         bases.append(np.full(len(item.matrix), code, np.int32))
         ticks.append(item.matrix[:, emission.TICK].astype(np.int64) * run.stream.tick)
@@ -245,7 +257,7 @@ def _block(asked: _Names, given: Sequence[tuple[StreamRun | AcrossRun, Given]]) 
         silent=matrix[:, emission.SILENT].astype(np.int32),
         revision=matrix[:, emission.REVISION].astype(np.int32),
         names=asked.names,
-        texts=texts.values,
+        texts=texts,
         spent=matrix[:, emission.SPENT],
         slope=slopes[order],
         basis=basis[order],

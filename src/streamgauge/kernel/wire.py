@@ -49,22 +49,28 @@ class Packed:
 
 def pack(state: Packed) -> bytes:
     """Write state to bytes; equal state gives equal bytes."""
-    table, chunks, offset = [], [], 0
+    table: list[Any] = []
+    chunks: list[bytes | memoryview] = []
+    offset = 0
     for name, array in state.arrays.items():
         code = array.dtype.str.lstrip("<|=")
         assert code in _DTYPES, f"array {name} has dtype {array.dtype}"
-        data = np.ascontiguousarray(array).tobytes()
+        # Views, so that large state is copied once, into the whole.
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         padding = -len(data) % 8
         table.append([name, code, list(array.shape), offset])
-        chunks.append(data + b"\0" * padding)
+        chunks += [data, b"\0" * padding]
         offset += len(data) + padding
     header = json.dumps(
         {"kind": state.kind, "version": state.version, "values": state.values, "arrays": table},
         separators=(",", ":"),
     ).encode()
     header += b" " * (-(_PREFIX.size + len(header)) % 8)
-    body = b"".join((_PREFIX.pack(MAGIC, FORMAT, len(header)), header, *chunks))
-    return body + struct.pack("<I", zlib.crc32(body))
+    parts = [_PREFIX.pack(MAGIC, FORMAT, len(header)), header, *chunks]
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    return b"".join((*parts, struct.pack("<I", checksum)))
 
 
 def unpack(data: bytes, *, kind: str, version: int) -> Packed:

@@ -47,7 +47,7 @@ class Block:
     silent: Codes
     revision: Codes
     names: list[str]
-    texts: list[str]
+    texts: pa.Array
     spent: Floats
     slope: Floats
     basis: Codes
@@ -76,7 +76,7 @@ def write_block(path: Path, block: Block, *, epoch: int) -> None:
     columns: dict[str, pa.Array] = {
         "query": pa.DictionaryArray.from_arrays(block.query, pa.array(block.names, pa.string())),
         "version": pa.array(block.version),
-        "group": pa.DictionaryArray.from_arrays(block.group, pa.array(block.texts, pa.string())),
+        "group": pa.DictionaryArray.from_arrays(block.group, block.texts),
         "as_of": pa.array(block.as_of),
         "value": pa.array(block.value, from_pandas=True),
     }
