@@ -199,6 +199,25 @@ def test_a_key_that_comes_later_knows_the_past(life: Life, history: bool, peak: 
     assert found.coverage == pytest.approx(5 / 20)
 
 
+def test_extremes_with_and_without_groups_are_filled_together(life: Life) -> None:
+    cells = [(s, "a", 9.0 - s, "u") for s in range(6)]
+    life.page(do("register", watched("q")), **rows(*cells))
+    over = Over("max", sg.Range("20 s"))
+    both = watched("all", over=over), watched("groups", over=over, group_by=("g",))
+    found = life.page(do("register", *both), **rows((6, "a", 1.0, "u"), (7, "a", 1.0, "u")))
+    assert {a.value for a in found if a.query != "q"} == {9.0}
+
+
+def test_a_change_after_a_group_came_fills_nothing_twice(life: Life) -> None:
+    """A group that came with rows has its past; a page with any change leaves it alone."""
+    over = Over("min", sg.Range("30 s"))
+    query = watched("q", over=over, group_by=("g",))
+    life.page(do("register", query), **rows((0, "a", 1.0, "u"), (1, "b", 5.0, "v"), (3, "a", 1.0)))
+    low = [(s, "b", 6.0 + s, "v") for s in range(4, 40)]
+    life.page(do("register", watched("r")), **rows(*low))
+    life.page(**rows((40, "b", 0.0, "v"), (41, "b", 0.0, "v")))
+
+
 def test_an_extreme_from_now_on_knows_nothing_of_the_past(life: Life) -> None:
     life.page(do("register", watched("q")), **rows((0, "a", 9.0), (1, "a", 1.0), (2, "a", 1.0)))
     over = Over("max", sg.Range("4 s"))

@@ -92,39 +92,45 @@ def _walk_watched(c, scratch, scene, out, n_out):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _walk_timed(c, scene, out, n_out):  # type: ignore[no-untyped-def]
-    """Evaluate a cell by its timer, as often as it is due in the block."""
-    block, memory = scene.block, scene.memory
-    n, j = len(block.ticks), 0
-    while j < n and memory.due[c] <= block.ticks[n - 1]:
-        j += np.searchsorted(block.ticks[j:], memory.due[c])
-        tick = block.ticks[j]
-        found = reading(c, j, block, scene.paths, scene.cells, scene.links)
-        if found.known == 0:
-            memory.due[c] = tick + 1
+def _place(ticks, first, due):  # type: ignore[no-untyped-def]
+    """The first tick from a place on that is not before a deadline."""
+    low, high = first, len(ticks)
+    while low < high:
+        middle = (low + high) // 2
+        if ticks[middle] < due:
+            low = middle + 1
         else:
-            out, n_out = answer_timed(c, tick, found, scene, out, n_out)
-        j += 1
-    return out, n_out
+            high = middle
+    return low
 
 
 @compiled
 def walk(scene, extremes, out):  # type: ignore[no-untyped-def]
     """Bring all cells over a block of ticks; return the answers and the deques to go on with."""
+    block, paths, links = scene.block, scene.paths, scene.links
     cells, memory, ticks = scene.cells, scene.memory, scene.block.ticks
-    scratch, peaks = np.empty(len(ticks)), np.empty(len(ticks))
+    due, n = memory.due, len(ticks)
+    scratch, peaks = np.empty(n), np.empty(n)
     # A literal would have all that is called compiled twice.
     last, n_out = ticks[-1], np.int64(0)
     no_peaks = len(extremes.length) == 0
-    for c in range(len(cells)):
-        if memory.due[c] > last and (no_peaks or cells[c].window == 0):
+    for c in range(len(due)):
+        if due[c] > last and (no_peaks or cells[c].window == 0):
             continue
         if cells[c].window > 0:
             out, n_out, extremes = walk_peak(c, scratch, peaks, scene, extremes, out, n_out)
-        elif cells[c].paused:
             continue
-        elif memory.cell[c].regime != TIMER:
+        if cells[c].paused:
+            continue
+        if memory.cell[c].regime != TIMER:
             out, n_out = _walk_watched(c, scratch, scene, out, n_out)
-        else:
-            out, n_out = _walk_timed(c, scene, out, n_out)
+            continue
+        j = 0
+        while due[c] <= last:
+            j = _place(ticks, j, due[c])
+            found = reading(c, j, block, paths, cells, links)
+            if found.known == 0:
+                due[c] = ticks[j] + 1
+            else:
+                out, n_out = answer_timed(c, ticks[j], found, scene, out, n_out)
     return out[:n_out], extremes

@@ -143,7 +143,8 @@ class DeferralPiece:
             self.extremes = deques.take(self.extremes, held)
             self.memory, self.who = picked(self.memory, cells), who
             self.memory.cell["started"][cells < 0] = self.ticks
-            self.unfilled = np.flatnonzero((self.roster.cells["window"] > 0) & (cells < 0))
+            hungry = (cells < 0) | np.isin(cells, self.unfilled)
+            self.unfilled = np.flatnonzero((self.roster.cells["window"] > 0) & hungry)
         self._note_begun()
 
     def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
@@ -152,12 +153,14 @@ class DeferralPiece:
         given: list[Given] = []
         for part, sid, upto in self._stretches(bench, rows, span):
             given += self._given(self._walk(bench, part, sid, upto))
+        self.unfilled = self.unfilled[:0]
         return given
 
     def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Learn from rows of the past; answer nothing."""
         for part, sid, upto in self._stretches(bench, rows, span):
             self._walk(bench, part, sid, upto, answering=False)
+        self.unfilled = self.unfilled[:0]
 
     def refill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Give families and extremes that are new here what the kept history holds."""
@@ -188,7 +191,7 @@ class DeferralPiece:
         self._note_begun()
 
     def _begin(self, tick: int) -> None:
-        new, self.unfilled = self._new(), self.unfilled[:0]
+        new = self._new()
         if new:
             self.begun.update({(s.id, s.version): tick for s in new})
             self._note_begun()

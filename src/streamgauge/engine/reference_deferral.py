@@ -109,7 +109,7 @@ class Piece:
         for asked in self.asked.values():
             self._welcome(asked)
             for cell in asked.cells.values():
-                if asked.window and (answering or (not cell.filled and asked.whole)):
+                if asked.window and (answering or (not cell.filled and asked.query.history)):
                     self._remember(asked, cell, tick)
                 if answering and asked.standing.status == "running":
                     found = self.read(asked, cell, tick)

@@ -159,11 +159,6 @@ class Asked:
         return int(NEVER) if over.window.kind == "landmark" else over.window.length // self.tick
 
     @property
-    def whole(self) -> bool:
-        """Whether it sees what was there before it."""
-        return self.born == ALWAYS
-
-    @property
     def opened(self) -> int:
         """First tick of a landmark."""
         over = self.query.over
@@ -179,7 +174,7 @@ class Asked:
     def hungry(self) -> bool:
         """Whether kept history may fill an extreme."""
         new = not self.filled or any(not cell.filled for cell in self.cells.values())
-        return bool(self.window) and self.whole and new
+        return bool(self.window) and self.query.history and new
 
     def seat(self, registry: Registry) -> None:
         """Name the cells that do not follow the rows; those that stay keep their memory."""

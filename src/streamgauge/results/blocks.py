@@ -81,7 +81,7 @@ def write_block(path: Path, block: Block, *, epoch: int) -> None:
         "value": pa.array(block.value, from_pandas=True),
     }
     plain = (block.low == block.value) & (block.high == block.value)
-    plain |= np.isnan(block.value)
+    plain |= np.isnan(block.value) & (block.silent == 0)
     if not plain.all():
         columns["low"] = pa.array(block.low, from_pandas=True)
         columns["high"] = pa.array(block.high, from_pandas=True)
