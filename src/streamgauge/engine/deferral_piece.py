@@ -260,7 +260,8 @@ class DeferralPiece:
             block = self._block(arriving, chosen, start, stop, bench.revises)
             parts.append(self._step(block, bench, span.epoch, answering=answering, only=only))
             self.rows += stop - start
-            self._pass(chosen, bench.stream)
+            if self._pass(chosen, bench.stream) and answering:
+                self._choose(bench.stream)
             at, start = at + len(chosen), stop
         return np.concatenate(parts) if parts else empty_answers(0)
 
@@ -309,16 +310,20 @@ class DeferralPiece:
             return blocks.LENGTH - self.ticks % blocks.LENGTH
         return max(2, 1 << self.ticks.bit_length()) - self.ticks
 
-    def _pass(self, ticks: Ints, stream: Stream) -> None:
-        """Count ticks; at a boundary estimate drifts and choose regimes."""
+    def _pass(self, ticks: Ints, stream: Stream) -> bool:
+        """Count ticks; at a boundary estimate drifts; say whether it was one."""
         last = self._to_boundary() == len(ticks)
         self.ticks += len(ticks)
         self.recent = np.concatenate((self.recent, ticks))[-RECENT - 1 :]
         if not last:
-            return
+            return False
         estimate_due(self.paths, ticks[-1], (stream.expected_gap or 0) / stream.tick)
         if len(self.recent) > 1:
             self.spacing = float(np.median(np.diff(self.recent)))
+        return True
+
+    def _choose(self, stream: Stream) -> None:
+        """Choose the regimes of cells that have none yet, from time to time of all."""
         assert self.roster is not None
         anew = self.ticks % REVIEW == 0
         if anew or not self.memory.cell["regime"].all():
