@@ -58,6 +58,7 @@ class Piece:
     rows: int = 0
     recent: list[int] = field(default_factory=list)
     spacing: float = 1.0
+    past: bool = False
 
     @property
     def gap(self) -> float:
@@ -80,7 +81,9 @@ class Piece:
         if not any(row.tick <= closed for row in history.rows):
             return
         if fresh or any(asked.hungry() for asked in self.asked.values()):
-            past = self if fresh else Piece(self.stream, self.x, self.asked, {}, dict(self.newest))
+            past = self
+            if not fresh:
+                past = Piece(self.stream, self.x, self.asked, {}, dict(self.newest), past=True)
             for tick in sorted({row.tick for row in history.rows if row.tick <= closed}):
                 list(past.step(history, tick, 0, answering=False))
         self._settle()
@@ -387,7 +390,7 @@ class Piece:
         self.spacing = float(median(b - a for a, b in pairwise(self.recent)))
         cells = [(asked, cell) for asked in self.asked.values() for cell in asked.cells.values()]
         anew = self.ticks % REVIEW == 0
-        if anew or not all(cell.kept["regime"] for _, cell in cells):
+        if not self.past and (anew or not all(cell.kept["regime"] for _, cell in cells)):
             self._choose(cells, anew=anew)
 
     def _choose(self, cells: list[tuple[Asked, Cell]], *, anew: bool) -> None:
