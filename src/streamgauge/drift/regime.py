@@ -13,8 +13,8 @@ from streamgauge.operators.emission import ALWAYS
 
 # Nanoseconds: to take in a row; to watch a cell for a tick, and a member of it; to evaluate a cell.
 ROW = 60.0
-WATCHED, WATCHED_MEMBER = 2.0, 0.5
-EVALUATED, EVALUATED_MEMBER = 200.0, 12.0
+WATCHED, WATCHED_MEMBER = 6.0, 1.0
+EVALUATED, EVALUATED_MEMBER = 1000.0, 60.0
 # Share of the time for rows that watching may take.
 SHARE = 0.3
 # A timer evaluates about so often in the time that a watched answer lasts.

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamgauge.drift.answer import note_wait, outside, owed, publish, save_up, tolerance, watched
+from streamgauge.drift.answer import (
+    ONE,
+    PATIENCE,
+    note_wait,
+    outside,
+    owed,
+    publish,
+    tolerance,
+    watched,
+)
 from streamgauge.drift.cells import TIMER
 from streamgauge.drift.evaluate import calm, plain, reading, values
 from streamgauge.drift.peaks import walk_peak
@@ -56,33 +65,48 @@ def answer_watched(c, tick, found, scene, out, n_out):  # type: ignore[no-untype
 
 
 @compiled
-def _quiet(mine, asked, scratch, n):  # type: ignore[no-untyped-def]
-    """Whether nothing in the block asks for an answer of a plain cell."""
-    if mine.evaluations == 0 or mine.silent != 0 or mine.coverage != 1.0:
-        return False
-    if mine.slope != 0.0 or mine.below != 0.0 or mine.above != 0.0:
-        return False
+def _settled(mine):  # type: ignore[no-untyped-def]
+    """Whether only a move can ask for another answer of a cell whose members are all there."""
+    whole = mine.evaluations > 0 and mine.silent == 0 and mine.coverage == 1.0
+    return whole and mine.below == 0.0 and mine.above == 0.0
+
+
+@compiled
+def _watch_moves(c, first, scratch, scene, out, n_out):  # type: ignore[no-untyped-def]
+    """Compare a settled cell at the ticks of the block, as `watched` does, and nothing else."""
+    mine, asked, ticks = scene.memory.cell[c], scene.cells[c], scene.block.ticks
+    share = np.int64((1.0 - asked.confidence) * ONE)
+    most, credit = PATIENCE * share, mine.credit
     held, eps = mine.value, tolerance(mine, asked)
-    gone = 0
-    for k in range(n):
-        gone += not abs(scratch[k] - held) <= eps
-    return gone == 0
+    for k in range(first, len(ticks)):
+        credit = min(credit + share, most)
+        if abs(scratch[k] - held) <= eps:
+            continue
+        if credit >= ONE and not asked.throughout:
+            credit -= ONE
+            continue
+        found = calm(c, scratch[k], scene.links)
+        note_wait(mine, ticks[k])
+        out, n_out = publish(
+            c, mine, asked, ticks[k], found.value, 0.0, found, scene.epoch, out, n_out
+        )
+        held, eps = mine.value, tolerance(mine, asked)
+    mine.credit = credit
+    return out, n_out
 
 
 @compiled
 def _walk_watched(c, scratch, scene, out, n_out):  # type: ignore[no-untyped-def]
     """Compare a watched cell at each tick of the block."""
     block, cells, links = scene.block, scene.cells, scene.links
-    n = len(block.ticks)
-    mine, asked = scene.memory.cell[c], cells[c]
+    mine, asked, n = scene.memory.cell[c], cells[c], len(block.ticks)
     simple = plain(c, block, cells, links) and not asked.trend
     if simple:
         values(c, 0, n, block, cells, links, scratch)
-        if _quiet(mine, asked, scratch, n):
-            save_up(mine, asked, n)
-            return out, n_out
     for j in range(n):
         if simple:
+            if _settled(mine):
+                return _watch_moves(c, j, scratch, scene, out, n_out)
             found = calm(c, scratch[j], links)
         else:
             found = reading(c, j, block, scene.paths, cells, links)
