@@ -43,7 +43,7 @@ class Extent:
 
 
 QUICK = Extent(20_000, 40, 5_000, QUICK_LOAD, QUICK_SCALE)
-FULL = Extent(100_000, 200, 20_000, FULL_LOAD, FULL_SCALE)
+FULL = Extent(100_000, 60, 100_000, FULL_LOAD, FULL_SCALE)
 
 
 def run(*, quick: bool, data: Path | None, console: Console) -> Sections:

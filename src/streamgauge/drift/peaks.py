@@ -42,12 +42,21 @@ def over_window(c, first, last, scratch, peaks, scene, extremes):  # type: ignor
 
 
 @compiled
+def surely(confidence):  # type: ignore[no-untyped-def]
+    """Confidence that a value must be below a bound at the end of a wait never to have passed it.
+
+    An extreme that was passed stays wrong. Of the paths that pass, half are back (reflection).
+    """
+    return 0.5 + 0.5 * confidence
+
+
+@compiled
 def peak_due(mine, asked, tick, peak, found, scene, extremes):  # type: ignore[no-untyped-def]
     """Deadline of an extreme that was just published."""
     sign, eps = asked.sign, tolerance(mine, asked)
     leaves = float(phi1(extremes, asked.deque, tick, asked.window, eps))
     rise = eps + sign * (peak - found.value)
-    table, sure = scene.tables[asked.law], asked.confidence
+    table, sure = scene.tables[asked.law], surely(asked.confidence)
     passes = wait(table, sign * found.mu, found.var, rise, found.span, 1.0, sure, ABOVE)
     longest = min(leaves, passes, 1e15)
     if np.isnan(longest) or found.span <= 0.0:

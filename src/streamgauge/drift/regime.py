@@ -15,8 +15,9 @@ from streamgauge.operators.emission import ALWAYS
 ROW = 60.0
 WATCHED, WATCHED_MEMBER = 6.0, 1.0
 EVALUATED, EVALUATED_MEMBER = 1000.0, 60.0
-# Share of the time for rows that watching may take.
-SHARE = 0.3
+# Share of the time for rows that watching may take, and what it may take at a tick anyway: a
+# thousand cells are watched wherever they are.
+SHARE, LEAST = 0.3, 20_000.0
 # A timer evaluates about so often in the time that a watched answer lasts.
 TIMER_RATE = 4.0
 
@@ -27,7 +28,7 @@ def choose(memory, cells, links, rows_per_tick, scarce, anew):  # type: ignore[n
 
     Where capacity is scarce nobody is watched unasked: a watched cell is due at every tick.
     """
-    left = 0.0 if scarce else SHARE * ROW * rows_per_tick
+    left = 0.0 if scarce else max(LEAST, SHARE * ROW * rows_per_tick)
     for c in range(len(cells)):
         mine, asked = memory.cell[c], cells[c]
         if mine.evaluations == 0:

@@ -271,7 +271,9 @@ class Piece:
         self._publish(asked, cell, tick, peak, 0.0, found, epoch)
         eps = cell.eps()
         rise = eps + sign * (peak - found.value)
-        passed = wait(asked.law, sign * found.mu, found.var, rise, found.span, 1.0, sure, ABOVE)
+        # An extreme that was passed stays wrong; of the paths that pass, half are back.
+        never = 0.5 + 0.5 * float(sure)
+        passed = wait(asked.law, sign * found.mu, found.var, rise, found.span, 1.0, never, ABOVE)
         longest = min(cell.leaves(tick, asked.window, eps), passed, 1e15)
         if math.isnan(longest) or math.isnan(passed) or found.span <= 0.0:
             longest = 1.0
@@ -395,7 +397,7 @@ class Piece:
 
     def _choose(self, cells: list[tuple[Asked, Cell]], *, anew: bool) -> None:
         """Choose regimes by what they cost."""
-        left = costs.SHARE * costs.ROW * self.rows / self.ticks
+        left = max(costs.LEAST, costs.SHARE * costs.ROW * self.rows / self.ticks)
         for asked, cell in cells:
             m, n = cell.kept, len(self.members(asked, cell))
             if m["evaluations"] == 0:

@@ -229,8 +229,9 @@ class Asked:
         if contract.tolerance == "exact" or contract.confidence >= 1.0:
             return _law(0.5, "mean")
         form = "throughout" if contract.throughout else "mean"
-        sure = min(max(contract.confidence, 0.5), 0.999999)
-        return _law(sure, "above" if self.window else form)
+        if self.window:
+            return _law(min(0.5 + 0.5 * contract.confidence, 0.999999), "above")
+        return _law(min(max(contract.confidence, 0.5), 0.999999), form)
 
 
 @lru_cache(maxsize=64)

@@ -21,6 +21,7 @@ from scipy.special import ndtri
 
 from streamgauge.drift.cells import ASKED, REGIMES, Links, Records
 from streamgauge.drift.deadline import tables as deadline_tables
+from streamgauge.drift.peaks import surely
 from streamgauge.engine.naming import Groups, series_name
 from streamgauge.engine.pieces import NO_LIMIT, Bench
 from streamgauge.kernel.columns import as_floats
@@ -259,6 +260,8 @@ def _row(standing: Standing, bench: Bench, laws: dict[tuple[float, str], int]) -
     form = "above" if window else "throughout" if contract.throughout else "mean"
     exact = contract.tolerance == "exact" or contract.confidence >= 1.0
     sure = min(max(contract.confidence, 0.5), 0.999999)
+    if window:
+        sure = min(surely(contract.confidence), 0.999999)
     law = _UNUSED if exact else (sure, form)
     since = bench.since(standing)
     row = {
