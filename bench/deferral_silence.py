@@ -82,8 +82,8 @@ def report_silences(report: Sections, panels: list[Panel]) -> None:
         for silent in (2, 3):
             silences = silenced(panel, silent, LENGTHS, PERIOD)
             query = question("silent", panel, SIGMAS * step, CONFIDENCE)
-            # Measured series have gaps of their own, which are learned.
-            gap = None if panel.real else panel.tick / SECOND
+            # Measured series have gaps of their own.
+            gap = (5 if panel.real else 1) * panel.tick / SECOND
             told = answered(silences.panel, [query], expected_gap=gap).get("silent", NOTHING)
             for held in judged(silences, told, SIGMAS * step):
                 if not len(held.held):
