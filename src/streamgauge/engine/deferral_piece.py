@@ -81,6 +81,7 @@ class DeferralPiece:
     begun: dict[tuple[int, int], int] = field(default_factory=dict)
     roster: Roster | None = None
     standings: list[Standing] = field(default_factory=list)
+    windowed: list[Standing] = field(default_factory=list)
     kin: dict[tuple[int, int], Kin] = field(default_factory=dict)
     compiled_for: int = STEADY
     unfilled: Ints = field(default_factory=lambda: np.empty(0, np.int64))
@@ -88,6 +89,7 @@ class DeferralPiece:
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries of this shard; cells that stay keep their memory."""
         self.standings = [s for s in queries if _mine(s, bench)]
+        self.windowed = [s for s in self.standings if s.query.over is not None]
         asked = dict.fromkeys(s.query.group_by for s in self.standings if s.query.group_by)
         self.families = {
             by: self.families.get(by) or Family(Groups(by, bench.shard, bench.shards))
@@ -97,7 +99,7 @@ class DeferralPiece:
 
     def adopt(self, other: DeferralPiece) -> None:
         """Take over what another copy has compiled; what follows the series is made anew."""
-        self.standings = other.standings
+        self.standings, self.windowed = other.standings, other.windowed
         self.kin = {who: kin for who, kin in other.kin.items() if kin.steady}
         if len(self.kin) == len(self.standings):
             self.roster = other.roster
@@ -177,7 +179,7 @@ class DeferralPiece:
 
     def _new(self) -> list[Standing]:
         """Queries with an extreme over a window that has not begun."""
-        return [s for s in self.standings if s.query.over and (s.id, s.version) not in self.begun]
+        return [s for s in self.windowed if (s.id, s.version) not in self.begun]
 
     def hungry(self) -> bool:
         """Whether some window or family that asks for history has not begun."""

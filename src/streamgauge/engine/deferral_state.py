@@ -52,8 +52,11 @@ def pack_deferral(prefix: str, piece: DeferralPiece, arrays: Arrays) -> dict[str
         arrays[f"{prefix}/{name}"] = np.ascontiguousarray(records).view(np.uint8)
     for name, column in extremes.pack(piece.extremes)._asdict().items():
         arrays[f"{prefix}/extreme/{name}"] = column
-    who = [(*one, piece.begun.get(one[:2], int(ALWAYS))) for one in piece.who]
-    arrays[f"{prefix}/who"] = np.array(who, np.int64).reshape(len(who), 4)
+    who = np.full((len(piece.who), 4), ALWAYS)
+    who[:, :3] = np.array(piece.who, np.int64).reshape(len(piece.who), 3)
+    if piece.begun:
+        who[:, 3] = [piece.begun.get(one[:2], int(ALWAYS)) for one in piece.who]
+    arrays[f"{prefix}/who"] = who
     arrays[f"{prefix}/recent"] = piece.recent
     families = []
     for serial, family in enumerate(piece.families.values()):

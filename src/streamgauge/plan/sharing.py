@@ -118,6 +118,7 @@ class StreamPlan:
     derived: dict[str, Expr] = field(default_factory=dict)
     functions: Functions = field(default_factory=dict)
     deferrals: dict[DeferralKey, list[Standing]] = field(default_factory=dict)
+    families: dict[str, None] = field(default_factory=dict)
 
     def standings(self, key: PieceKey) -> list[Standing]:
         """The queries that share a piece."""
@@ -138,8 +139,7 @@ class StreamPlan:
     def words(self) -> tuple[str, ...]:
         """Columns read as names: keys, groups, text in filters."""
         used = dict.fromkeys(self.stream.key if self.portfolios or self.deferrals else ())
-        for standings in self.deferrals.values():
-            used.update(dict.fromkeys(c for one in standings for c in one.query.group_by))
+        used.update(self.families)
         for key in self.tables:
             used.update(dict.fromkeys((*key.group_by, *key.by)))
             used.update(dict.fromkeys(c for c in (key.x,) if c and self._worded(key, c)))
@@ -166,6 +166,7 @@ def share(registry: Registry, stream: Stream) -> StreamPlan:
             plan.portfolios.setdefault(key, []).append(standing)
         elif isinstance(key, DeferralKey):
             plan.deferrals.setdefault(key, []).append(standing)
+            plan.families.update(dict.fromkeys(standing.query.group_by))
         else:
             plan.tables.setdefault(key, []).append(standing)
     return plan

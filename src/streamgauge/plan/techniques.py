@@ -14,7 +14,7 @@ from typing import TypeAlias
 from streamgauge.contracts.contract import Contract
 from streamgauge.kernel.errors import ContractUnsatisfiable
 from streamgauge.plan.across import AcrossStreams
-from streamgauge.plan.deferral import Deferral
+from streamgauge.plan.deferral import Deferral, deferred
 from streamgauge.plan.exact_work import ExactWork
 from streamgauge.plan.nodes import Node
 from streamgauge.plan.offer import Offer, Refusal, Statistics, Technique
@@ -66,6 +66,9 @@ def taken(query: Query, statistics: Statistics | None = None) -> Offer:
 
 def chosen_model(query: Query) -> str:
     """Name of the synopsis a query is answered from; empty where there is none."""
+    if deferred(query) and query.memory is None:
+        # Thousands are registered at once, and nobody else would be taken.
+        return ""
     return taken(query).model
 
 
