@@ -117,6 +117,12 @@ class Terminal:
     def wait_for(self, text: str) -> None:
         wait_until(lambda: text in self._read(), seconds=60, what=f"{text!r} in {self.said!r}")
 
+    def interrupt(self) -> None:
+        """Type Ctrl-C and wait for the prompt: a terminal drops what is typed behind it at once."""
+        shown = self.said.count("gauge>")
+        self.type("\x03")
+        wait_until(lambda: self._read().count("gauge>") > shown, seconds=60, what="the prompt")
+
     def _read(self) -> str:
         # Nothing to read yet, or the process has ended.
         with suppress(OSError):
@@ -148,7 +154,7 @@ def test_a_real_terminal(home: Path) -> None:
         opened.wait_for("1 rows")
         opened.type("WATCH sites;\r")
         opened.wait_for("Ctrl-C ends")
-        opened.type("\x03")
+        opened.interrupt()
         opened.type("DESCRIBE rows;\r")
         opened.wait_for("4 rows")
         opened.type("EXPL\t")
