@@ -123,13 +123,6 @@ def owed(mine, asked, tick, value, found, again):  # type: ignore[no-untyped-def
 
 
 @compiled
-def save_up(mine, asked, n):  # type: ignore[no-untyped-def]
-    """Pay in what so many ticks allow of misses."""
-    share = np.int64((1.0 - asked.confidence) * ONE)
-    mine.credit = min(mine.credit + n * share, PATIENCE * share)
-
-
-@compiled
 def note_wait(mine, tick):  # type: ignore[no-untyped-def]
     """Remember how long the answers of a cell last."""
     if mine.evaluations > 0:
@@ -140,7 +133,8 @@ def note_wait(mine, tick):  # type: ignore[no-untyped-def]
 @compiled
 def watched(mine, asked, tick, value, found, again):  # type: ignore[no-untyped-def]
     """Whether a watched cell answers at a tick; a miss that its credit pays for is let pass."""
-    save_up(mine, asked, 1)
+    share = np.int64((1.0 - asked.confidence) * ONE)
+    mine.credit = min(mine.credit + share, PATIENCE * share)
     if owed(mine, asked, tick, value, found, again):
         return True
     if not outside(mine, asked, tick, value):

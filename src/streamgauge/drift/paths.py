@@ -11,7 +11,7 @@ import numpy as np
 
 from streamgauge.drift.cells import Records
 from streamgauge.kernel.jit import compiled
-from streamgauge.operators.emission import ALWAYS, Floats, Ints
+from streamgauge.operators.emission import ALWAYS
 
 BLOCK = 25
 BLOCKS = 5
@@ -108,22 +108,3 @@ def estimate_due(paths, now, declared_gap):  # type: ignore[no-untyped-def]
     for s in range(len(paths)):
         if paths[s].due <= now and not np.isnan(paths[s].value):
             estimate(paths, s, now, declared_gap)
-
-
-def drift_of(ticks: Ints, values: Floats) -> tuple[float, float]:
-    """Drift and deviation per tick of one series, by the printed formulas.
-
-    Examples
-    --------
-    >>> mu, sigma = drift_of(np.array([0, 1, 3, 4]), np.array([0.0, 1.0, 3.0, 4.0]))
-    >>> mu, sigma
-    (1.0, 0.0)
-    """
-    gaps = np.diff(ticks).astype(np.float64)
-    moves = np.diff(values)
-    moves, gaps = moves[gaps > 0.0], gaps[gaps > 0.0]
-    if len(moves) < 2:
-        return 0.0, np.inf
-    mu = float(moves.sum() / gaps.sum())
-    var = float(((moves - gaps * mu) ** 2 / gaps).sum() / (len(moves) - 1))
-    return mu, float(np.sqrt(var))

@@ -116,19 +116,6 @@ def _walk_watched(c, scratch, scene, out, n_out):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _place(ticks, first, due):  # type: ignore[no-untyped-def]
-    """The first tick from a place on that is not before a deadline."""
-    low, high = first, len(ticks)
-    while low < high:
-        middle = (low + high) // 2
-        if ticks[middle] < due:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
 def walk(scene, extremes, out):  # type: ignore[no-untyped-def]
     """Bring all cells over a block of ticks; return the answers and the deques to go on with."""
     block, paths, links = scene.block, scene.paths, scene.links
@@ -149,9 +136,8 @@ def walk(scene, extremes, out):  # type: ignore[no-untyped-def]
         if memory.cell[c].regime != TIMER:
             out, n_out = _walk_watched(c, scratch, scene, out, n_out)
             continue
-        j = 0
         while due[c] <= last:
-            j = _place(ticks, j, due[c])
+            j = np.searchsorted(ticks, due[c])
             found = reading(c, j, block, paths, cells, links)
             if found.known == 0:
                 due[c] = ticks[j] + 1

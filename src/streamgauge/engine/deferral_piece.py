@@ -171,7 +171,7 @@ class DeferralPiece:
                 family.catch_up(bench, rows)
         self._compile(bench, None)
         past = DeferralPiece(self.key, memory=self.memory, extremes=self.extremes)
-        past.roster, past.compiled_for = self.roster, self.compiled_for
+        past.roster = self.roster
         only = self.unfilled[self._remember()[self.unfilled]]
         if len(only):
             past._walk(bench, rows, bench.sid, span, answering=False, only=only)
