@@ -16,12 +16,11 @@ import pyarrow.parquet as pq
 import streamgauge as sg
 from streamgauge.engine import state as wire
 from streamgauge.engine.latest import latest_answers
-from streamgauge.kernel.files import number_name, write_json, write_whole
 from streamgauge.kernel.wire import unpack
-from streamgauge.log.home import Home
 from streamgauge.plan.over import Over
 from streamgauge.testing.deferrals import Shape
 from streamgauge.testing.strategies import SCHEMA, as_arrow
+from tests.engine.test_wire_golden import home_around, kept
 from tests.goldens import GOLDEN, assert_golden, regolding
 
 NAME = "wire/deferral"
@@ -48,15 +47,6 @@ def small_life(root: Path) -> sg.Gauge:
         pq.write_table(part, root / "plant" / f"{number}.parquet")
         assert gauge.step()
     return gauge
-
-
-def kept(gauge: sg.Gauge) -> str:
-    """What belongs to a state file: its registry, and the answers that are in it."""
-    registry = json.loads(json.dumps(gauge.registry().as_dict()))
-    for stream in registry["streams"]:
-        stream["source"] = {"kind": "files"}
-    found = [answer.as_dict() for answer in gauge.latest()]
-    return json.dumps({"registry": registry, "answers": found}, indent=1, sort_keys=True) + "\n"
 
 
 def stored() -> tuple[bytes, dict[str, Any]]:
@@ -86,9 +76,5 @@ def test_todays_state_is_laid_out_as_the_stored_one(tmp_path: Path) -> None:
 def test_stored_state_gives_its_answers_and_its_bytes(tmp_path: Path) -> None:
     data, found = stored()
     assert wire.to_bytes(wire.from_bytes(data, 0, 1), 0, 1) == data
-    home, epoch = Home.open(tmp_path / "home", shards=1), found["registry"]["epoch"]
-    snapshot = {"registry": found["registry"], "peaks": {}, "taken": {}, "begun": {}}
-    write_json(home.registry / number_name(epoch, ".json"), snapshot)
-    write_json(home.commit(epoch), {"epoch": epoch})
-    write_whole(home.state(epoch, 0), data)
+    home = home_around(tmp_path / "home", data, found["registry"])
     assert [answer.as_dict() for answer in latest_answers(home)] == found["answers"]
