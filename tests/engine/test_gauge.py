@@ -12,6 +12,7 @@ import pytest
 import streamgauge as sg
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.kernel.time import SECOND, instant
+from streamgauge.log.segments import write_parquet
 from streamgauge.results.change_log import as_answers
 from streamgauge.testing.waiting import wait_until
 
@@ -20,11 +21,11 @@ START = instant("2026-01-01T00:00:00Z")
 
 def write(path: Path, first: int, last: int) -> None:
     """x_i = i at second i, for one series."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     numbers = list(range(first, last + 1))
     times = pa.array([START + i * SECOND for i in numbers], pa.timestamp("us", tz="UTC"))
     values = pa.array(numbers, pa.float64())
-    pq.write_table(pa.table({"s": ["a"] * len(numbers), "ts": times, "x": values}), path)
+    # A running job lists the directory at any moment: a file comes whole, under its name.
+    write_parquet(path, pa.table({"s": ["a"] * len(numbers), "ts": times, "x": values}))
 
 
 def connected(tmp_path: Path, **more: Any) -> sg.Gauge:
