@@ -1,0 +1,1 @@
+"""The edge: a light agent beside a source that sends only what the answers need."""
