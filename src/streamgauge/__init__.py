@@ -9,6 +9,9 @@ The folders, in the order data flows::
     synopses    small state for many rows, each with a promise: samples, sketches, histograms
     operators   exact work on rows: predicates, aggregates, latest values
     windows     which part of the stream is alive: panes, rings
+    filters     bounds at the sources: who may be how wide, and when a value must be sent
+    edge        the light agent beside a source
+    coordinator hears the agents and lands their bounds as rows
     plan        queries as values, the registry, sharing, EXPLAIN
     log         the journal, segments, history
     results     answers kept and delivered
@@ -19,39 +22,67 @@ The folders, in the order data flows::
 
 from __future__ import annotations
 
-from streamgauge.contracts.answer import Answer, Charge
-from streamgauge.contracts.contract import Contract
-from streamgauge.contracts.row_change import RowChange
-from streamgauge.gauge import Gauge, StandingQuery, connect
-from streamgauge.kernel.errors import StreamgaugeError
-from streamgauge.operators.aggregate import (
-    avg,
-    corr,
-    count,
-    count_when,
-    covar,
-    distinct,
-    frequency,
-    maximum,
-    median,
-    minimum,
-    quantile,
-    self_join,
-    stddev,
-    sum_when,
-    top_k,
-    total,
-    var,
-)
-from streamgauge.operators.predicate import col
-from streamgauge.plan.members import Members
-from streamgauge.plan.over import Over
-from streamgauge.plan.query import Query, every, on_change, on_close
-from streamgauge.reading import Progress
-from streamgauge.sources.declare import dataframe, files, plant, rate
-from streamgauge.streams.schema import Schema
-from streamgauge.streams.stream import Late
-from streamgauge.windows.window import Decay, Landmark, Now, Partition, Range, Rows, Window
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streamgauge.contracts.answer import Answer, Charge
+    from streamgauge.contracts.contract import Contract
+    from streamgauge.contracts.row_change import RowChange
+    from streamgauge.gauge import Gauge, StandingQuery, connect
+    from streamgauge.kernel.errors import StreamgaugeError
+    from streamgauge.operators.aggregate import (
+        avg,
+        corr,
+        count,
+        count_when,
+        covar,
+        distinct,
+        frequency,
+        maximum,
+        median,
+        minimum,
+        quantile,
+        self_join,
+        stddev,
+        sum_when,
+        top_k,
+        total,
+        var,
+    )
+    from streamgauge.operators.predicate import col
+    from streamgauge.plan.members import Members
+    from streamgauge.plan.over import Over
+    from streamgauge.plan.query import Query, every, on_change, on_close
+    from streamgauge.reading import Progress
+    from streamgauge.sources.declare import agents, dataframe, files, plant, rate
+    from streamgauge.streams.schema import Schema
+    from streamgauge.streams.stream import Late
+    from streamgauge.windows.window import Decay, Landmark, Now, Partition, Range, Rows, Window
+
+# A name is looked for when it is first used: the agent beside a source imports this package on a
+# machine without Spark, Arrow or NumPy.
+_HOMES = {
+    "contracts.answer": "Answer Charge",
+    "contracts.contract": "Contract",
+    "contracts.row_change": "RowChange",
+    "gauge": "Gauge StandingQuery connect",
+    "kernel.errors": "StreamgaugeError",
+    "operators.aggregate": (
+        "avg corr count count_when covar distinct frequency maximum median minimum quantile "
+        "self_join stddev sum_when top_k total var"
+    ),
+    "operators.predicate": "col",
+    "plan.members": "Members",
+    "plan.over": "Over",
+    "plan.query": "Query every on_change on_close",
+    "reading": "Progress",
+    "sources.declare": "agents dataframe files plant rate",
+    "streams.schema": "Schema",
+    "streams.stream": "Late",
+    "windows.window": "Decay Landmark Now Partition Range Rows Window",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "Answer",
@@ -74,6 +105,7 @@ __all__ = [
     "StandingQuery",
     "StreamgaugeError",
     "Window",
+    "agents",
     "avg",
     "col",
     "connect",
@@ -101,3 +133,15 @@ __all__ = [
     "total",
     "var",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'streamgauge' has no attribute {name!r}")
+    found = getattr(import_module(f"streamgauge.{_HOME_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

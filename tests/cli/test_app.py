@@ -19,7 +19,7 @@ from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 
 COMMANDS = (
     "demo", "run", "plan", "sql", "register", "ls", "show", "answers", "alter", "pause", "resume",
-    "drop", "explain", "streams", "dead-letters", "export", "doctor", "bench",
+    "drop", "explain", "streams", "edge", "dead-letters", "export", "doctor", "bench",
 )  # fmt: skip
 
 
@@ -49,7 +49,18 @@ def test_help_lists_all_commands_and_exit_codes(call) -> None:
 def test_every_command_has_help_and_a_home(call, command: str) -> None:
     result = call(command, "--help")
     assert result.exit_code == 0
-    assert command == "bench" or "--home" in result.stdout
+    assert command in ("bench", "edge") or "--home" in result.stdout
+
+
+def test_a_command_without_its_packages_says_what_to_install(monkeypatch) -> None:
+    def absent(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name="pyarrow")
+
+    monkeypatch.setattr("streamgauge.cli.app.import_module", absent)
+    result = CliRunner().invoke(main, ["ls", "--home", "x"])
+    assert result.exit_code == 7
+    assert "no module named 'pyarrow'" in result.stderr
+    assert "streamgauge[spark]" in result.stderr
 
 
 def test_the_version(call) -> None:

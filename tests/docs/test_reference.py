@@ -81,11 +81,14 @@ def test_the_formats_page_names_every_stored_key() -> None:
 
 
 def test_the_command_page_names_every_command_and_option() -> None:
-    text = page("cli.md")
-    assert missing(list(main.commands), text) == []
+    text, context = page("cli.md"), click.Context(main)
+    names = main.list_commands(context)
+    assert missing(names, text) == []
+    commands = [command for name in names if (command := main.get_command(context, name))]
+    assert [command.name for command in commands] == names
     options = {
         max(parameter.opts, key=len)
-        for command in main.commands.values()
+        for command in commands
         for parameter in command.params
         if isinstance(parameter, click.Option) and not parameter.hidden
     }

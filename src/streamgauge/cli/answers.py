@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from streamgauge.cli.options import console, home_option, json_option, open_home, say_json
+from streamgauge.cli.as_json import json_option, say_json
+from streamgauge.cli.options import console, home_option, open_home
 from streamgauge.cli.reading import expected_registry, last_answers
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange

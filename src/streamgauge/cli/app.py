@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import errno
 import json
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import click
 
-from streamgauge.cli.answers import answers, dead_letters, export
-from streamgauge.cli.bench import bench
-from streamgauge.cli.changes import alter, drop, pause, register, resume
-from streamgauge.cli.demo import demo
-from streamgauge.cli.doctor import doctor
-from streamgauge.cli.options import wants_json
-from streamgauge.cli.plan import plan
-from streamgauge.cli.queries import explain, ls, show, streams
-from streamgauge.cli.run import run
-from streamgauge.cli.sql import sql
-from streamgauge.kernel.errors import SourceFailure, StreamgaugeError
+from streamgauge.cli.as_json import wants_json
+from streamgauge.kernel.errors import MissingRuntime, SourceFailure, StreamgaugeError
 
 INTERRUPTED = 130
 
@@ -53,12 +46,55 @@ Exit codes:
 """
 
 
+# Where each command is, in the order one meets them. A command is imported when it is called, so
+# that `edge` runs on a machine that has nothing but Python.
+COMMANDS = {
+    "demo": "demo",
+    "run": "run",
+    "plan": "plan",
+    "sql": "sql",
+    "register": "changes",
+    "ls": "queries",
+    "show": "queries",
+    "answers": "answers",
+    "alter": "changes",
+    "pause": "changes",
+    "resume": "changes",
+    "drop": "changes",
+    "explain": "queries",
+    "streams": "queries",
+    "edge": "edge",
+    "dead-letters": "answers",
+    "export": "answers",
+    "doctor": "doctor",
+    "bench": "bench",
+}
+
+
 class Application(click.Group):
-    """A group that prints errors in three parts and ends with their exit code."""
+    """A group that prints errors in three parts and ends with their exit code.
+
+    `places` says in which module a command is that is imported when it is called.
+    """
+
+    def __init__(self, *args: Any, places: Mapping[str, str] | None = None, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.places = dict(places or {})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Commands in the order one meets them."""
-        return list(self.commands)
+        return [*self.places, *self.commands]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Find a command, or import it."""
+        if name not in self.places:
+            return super().get_command(ctx, name)
+        try:
+            module = import_module(f"streamgauge.cli.{self.places[name]}")
+        except ModuleNotFoundError as error:
+            return _absent(name, error.name or "?")
+        found: click.Command = getattr(module, name.replace("-", "_"))
+        return found
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; turn what a user can act on into a message and an exit code."""
@@ -84,6 +120,22 @@ def _tell(ctx: click.Context, error: StreamgaugeError) -> int:
     return error.exit_code
 
 
+def _absent(name: str, module: str) -> click.Command:
+    """A command that says what it would need."""
+
+    def refuse(args: tuple[str, ...]) -> None:
+        raise MissingRuntime(
+            f"the command {name} needs what is not installed",
+            f"no module named {module!r}",
+            "pip install 'streamgauge[spark]'; streamgauge[edge] is enough for edge alone",
+        )
+
+    rest = click.Argument(["args"], nargs=-1, type=click.UNPROCESSED)
+    settings = {"ignore_unknown_options": True}
+    short = "Needs streamgauge[spark]."
+    return click.Command(name, settings, refuse, [rest], short_help=short)
+
+
 def _as_failure(error: OSError) -> SourceFailure:
     return SourceFailure(
         f"cannot use {error.filename or 'a file'}",
@@ -92,30 +144,12 @@ def _as_failure(error: OSError) -> SourceFailure:
     )
 
 
-@click.group(cls=Application, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Application,
+    places=COMMANDS,
+    help=HELP,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="streamgauge", message="%(prog)s %(version)s")
 def main() -> None:
     """Enter here; see HELP."""
-
-
-for _command in (
-    demo,
-    run,
-    plan,
-    sql,
-    register,
-    ls,
-    show,
-    answers,
-    alter,
-    pause,
-    resume,
-    drop,
-    explain,
-    streams,
-    dead_letters,
-    export,
-    doctor,
-    bench,
-):
-    main.add_command(_command)

@@ -11,9 +11,10 @@ from typing import Any
 
 import click
 
+from streamgauge.cli.as_json import json_option, say_json, wants_json
 from streamgauge.cli.forms import query_of
 from streamgauge.cli.in_force import Change, settle
-from streamgauge.cli.options import home_option, json_option, open_home, say_json, wants_json
+from streamgauge.cli.options import home_option, open_home
 from streamgauge.cli.project import queries_of
 from streamgauge.cli.reading import chosen, expected_registry
 from streamgauge.cli.table import Table

@@ -8,8 +8,9 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from streamgauge.cli.as_json import json_option, say_json
 from streamgauge.cli.examine import Finding, examine
-from streamgauge.cli.options import console, home_option, json_option, say_json
+from streamgauge.cli.options import console, home_option
 from streamgauge.kernel.errors import MissingRuntime
 
 MARKS = {"ok": "green", "warn": "yellow", "fail": "red"}

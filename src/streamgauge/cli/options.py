@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -14,7 +12,6 @@ from streamgauge.kernel.errors import SourceFailure
 
 HOME = "gauge-home"
 PIPE_WIDTH = 160
-_JSON = "streamgauge.json"
 
 home_option = click.option(
     "--home",
@@ -25,32 +22,6 @@ home_option = click.option(
     show_envvar=True,
     help="Directory of the gauge.",
 )
-
-
-def _remember(ctx: click.Context, _option: click.Parameter, value: bool) -> bool:
-    ctx.meta[_JSON] = value
-    return value
-
-
-# Eager, so that an error in any other argument is told as JSON too.
-json_option = click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    is_eager=True,
-    callback=_remember,
-    help="One JSON document instead of text; errors too.",
-)
-
-
-def wants_json(ctx: click.Context) -> bool:
-    """Whether the command that ran was asked for JSON."""
-    return bool(ctx.meta.get(_JSON, False))
-
-
-def say_json(value: Any) -> None:
-    """Print one JSON document."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -9,7 +9,8 @@ import click
 from click.core import ParameterSource
 from rich.text import Text
 
-from streamgauge.cli.options import console, home_option, json_option, say_json
+from streamgauge.cli.as_json import json_option, say_json
+from streamgauge.cli.options import console, home_option
 from streamgauge.cli.project import FILE, brought, load_project, rehearse
 from streamgauge.cli.rehearsal import Rehearsal
 from streamgauge.execute.outcome import Outcome

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.cli import draw
-from streamgauge.cli.options import console, home_option, json_option, open_home, say_json
+from streamgauge.cli.as_json import json_option, say_json
+from streamgauge.cli.options import console, home_option, open_home
 from streamgauge.cli.reading import Listed, expected_registry, latest, listed, matching
 from streamgauge.cli.said import drawn
 from streamgauge.cli.watching import newest

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from streamgauge.cli.as_json import json_option, say_json
 from streamgauge.cli.changes import wait_option
-from streamgauge.cli.options import console, home_option, json_option, open_home, say_json
+from streamgauge.cli.options import console, home_option, open_home
 from streamgauge.cli.repl import Repl
 from streamgauge.cli.said import as_json as outcome_json
 from streamgauge.cli.said import run_statements, say
