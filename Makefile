@@ -11,7 +11,7 @@ PYTHON = $(shell tools/find_python.sh)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo quick spark test nightly lint fix bench docs lock clean java
+.PHONY: help install demo quick spark test nightly lint fix bench docs lock clean java broker
 
 help: ## list the verbs
 	@echo "Streamgauge: standing queries with stated errors. Start with: make demo"
@@ -28,12 +28,15 @@ $(STAMP): pyproject.toml $(LOCK)
 		$$python -m venv $(VENV) || exit 1; \
 	fi
 	@echo "==> installing the package and its tools (Spark is large: some minutes the first time)"
-	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[spark,edge,dev]' -c $(LOCK)
+	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[spark,edge,kafka,dev]' -c $(LOCK)
 	@touch $@
 	@echo "==> installed; next: make demo, make quick or make test"
 
 java:
 	@tools/check_java.sh
+
+broker:
+	@tools/find_broker.sh
 
 demo: java install ## show live answers of a synthetic plant in the terminal
 	@$(BIN)/streamgauge demo
@@ -45,10 +48,10 @@ quick: install ## run the tests of two minutes or so, which need no Java
 spark: java install ## run the tests that need Spark
 	@$(BIN)/python -m pytest -m "spark and not nightly"
 
-test: java install lint ## run lint and every test but the nightly ones
+test: java broker install lint ## run lint and every test but the nightly ones
 	@$(BIN)/python -m pytest -m "not nightly"
 
-nightly: java install lint ## run every test, long ones too, with fresh random seeds
+nightly: java broker install lint ## run every test, long ones too, with fresh random seeds
 	@HYPOTHESIS_PROFILE=nightly STREAMGAUGE_SEED=$$(date +%Y%m%d)000 $(BIN)/python -m pytest
 
 lint: install ## check format, style, types and the order of imports
@@ -69,7 +72,7 @@ docs: install ## check the links and run the examples of the documentation
 	@$(BIN)/python -m pytest -q -m "$(QUICK)" tests/test_docs.py src
 
 lock: install ## resolve the versions of the developer tools anew
-	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --extra spark --extra edge --extra dev \
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --extra spark --extra edge --extra kafka --extra dev \
 		--strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links \
 		--no-emit-trusted-host --output-file $(LOCK) pyproject.toml
 

@@ -12,13 +12,13 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
+from streamgauge.coordinator.running import Coordinators
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds
@@ -153,6 +153,7 @@ class Gauge(Reader):
         self._settings = settings
         self._engine: Engine | None = None
         self._feeds = Feeds(home)
+        self._coordinators = Coordinators(home)
         self._lock = ExitStack()
         self._frames: dict[str, Any] = {}
         self._expected = registry_at(home, Journal(home).last())
@@ -176,8 +177,11 @@ class Gauge(Reader):
         future: DurationLike | None = "1 day",
         changes: str | None = None,
         capacity: int | None = None,
+        width: str | None = None,
     ) -> None:
         """Declare a stream; declaring the same again changes nothing."""
+        if source.kind == "edge" and schema is None:
+            time, key, width = time or "ts", key or "object", width or "width"
         if time is None:
             raise BindError(
                 f"stream {name!r} has no event time",
@@ -197,6 +201,7 @@ class Gauge(Reader):
             future=None if future is None else duration(future),
             changes=changes,
             capacity=capacity,
+            width=width,
         )
         if source.frame is not None:
             self._frames[name] = source.frame
@@ -362,9 +367,11 @@ class Gauge(Reader):
         assert self._engine is not None
         session = self._engine.session if isinstance(self._engine, SparkEngine) else None
         self._feeds.start(stream, session, self._frames.get(stream.name))
+        self._coordinators.start(stream)
 
     def stop(self) -> None:
         """Stop the job after the epoch in work; nothing is lost."""
+        self._coordinators.stop()
         self._feeds.stop()
         if self._engine is not None:
             self._engine.stop()
@@ -412,6 +419,7 @@ class Gauge(Reader):
 
     def _check_engine(self) -> None:
         failure = self._engine.failure() if self._engine is not None else None
+        failure = failure or self._coordinators.failure()
         if failure is not None:
             raise EngineFailure(
                 "the job stopped",
@@ -444,12 +452,7 @@ class Gauge(Reader):
     def __enter__(self) -> Gauge:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.stop()
 
 

@@ -24,6 +24,7 @@ from streamgauge.log.dead_letters import dead_letters
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.plan.registry import Registry
+from streamgauge.results.agents import agents, objects
 from streamgauge.results.change_log import (
     answers,
     as_answers,
@@ -99,6 +100,14 @@ class Reader:
     def deferrals(self, name: str | None = None) -> pa.Table:
         """What the cells of deferred queries are doing: regime, model, evaluations, deadlines."""
         return deferrals(self.home, name)
+
+    def agents(self, stream: str | None = None) -> pa.Table:
+        """Who feeds the streams: agents, whether they are heard, what they sent."""
+        return agents(self.home, stream)
+
+    def objects(self, stream: str | None = None) -> pa.Table:
+        """What agents look at: objects, with the widths of their bounds and their burden."""
+        return objects(self.home, stream)
 
     def row_changes(self, name: str, *, since_epoch: int = 0) -> pa.Table:
         """Rows that came to a view or went from it, after an epoch."""

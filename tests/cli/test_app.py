@@ -19,7 +19,7 @@ from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 
 COMMANDS = (
     "demo", "run", "plan", "sql", "register", "ls", "show", "answers", "alter", "pause", "resume",
-    "drop", "explain", "streams", "edge", "dead-letters", "export", "doctor", "bench",
+    "drop", "explain", "streams", "agents", "edge", "dead-letters", "export", "doctor", "bench",
 )  # fmt: skip
 
 

@@ -63,6 +63,7 @@ COMMANDS = {
     "drop": "changes",
     "explain": "queries",
     "streams": "queries",
+    "agents": "agents",
     "edge": "edge",
     "dead-letters": "answers",
     "export": "answers",

@@ -42,6 +42,12 @@ class Report:
         Values that passed their filters, in order of time.
     applied
         Grants that came into force without an update: (number, version).
+    left
+        Objects that are no longer known from an instant on: gone, or read as bad. (number, at).
+        An object is known again with its next update.
+    since
+        Nothing is vouched for between what earlier reports vouched for and this instant: the agent
+        did not run, or could not keep what happened. None when there is no such gap.
 
     Examples
     --------
@@ -58,15 +64,18 @@ class Report:
     objects: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
     applied: list[tuple[int, int]] = field(default_factory=list)
+    left: list[tuple[int, int]] = field(default_factory=list)
+    since: int | None = None
 
     @property
     def beat(self) -> bool:
         """Whether it carries nothing that must be kept."""
-        return not (self.objects or self.updates or self.applied)
+        told = self.objects or self.updates or self.applied or self.left
+        return not told and self.since is None
 
     def encode(self) -> bytes:
         """Bytes as they travel."""
-        body = {
+        body: dict[str, Any] = {
             "v": VERSION,
             "agent": self.agent,
             "boot": self.boot,
@@ -80,6 +89,10 @@ class Report:
             body["updates"] = [_short(update) for update in self.updates]
         if self.applied:
             body["applied"] = self.applied
+        if self.left:
+            body["left"] = self.left
+        if self.since is not None:
+            body["since"] = self.since
         return _dump(body)
 
     @classmethod
@@ -96,6 +109,8 @@ class Report:
                 [(_whole(n), tuple(map(_text, key))) for n, key in body.get("objects", ())],
                 [_update(*parts) for parts in body.get("updates", ())],
                 [(_whole(n), _whole(version)) for n, version in body.get("applied", ())],
+                [(_whole(n), _whole(at)) for n, at in body.get("left", ())],
+                None if body.get("since") is None else _whole(body["since"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged("report", error) from None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from streamgauge.engine import state as wire
 from streamgauge.engine.across_run import is_across, state_key
 from streamgauge.engine.across_state import pack_across
+from streamgauge.engine.bounds_piece import BoundsPiece
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.dataflow import held_key
 from streamgauge.engine.deferral_piece import DeferralPiece
@@ -88,6 +89,9 @@ def _of_numbers(registry: Registry, standing: Standing, states: list[ShardState]
         if isinstance(piece, PortfolioPiece):
             what = "latest values"
             count += len(piece.x.value)
+        elif isinstance(piece, BoundsPiece):
+            what = "bounds"
+            count += len(piece.bounds.value)
         elif isinstance(piece, DeferralPiece):
             what = "cells of deferred queries"
             count += len(piece.memory.due)

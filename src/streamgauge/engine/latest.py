@@ -12,6 +12,7 @@ import pyarrow as pa
 from streamgauge.contracts.answer import Answer, Charge
 from streamgauge.engine import state as wire
 from streamgauge.engine.across_run import AcrossRun, AcrossState, state_key
+from streamgauge.engine.bounds_piece import BoundsPiece
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.decay_piece import DecayPiece
 from streamgauge.engine.deferrals import seated
@@ -86,6 +87,8 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
             for piece in stream.pieces.values():
                 if isinstance(piece, PortfolioPiece):
                     found += _from_memory(piece.seats.memory, [""], by_id, tick)
+                elif isinstance(piece, BoundsPiece):
+                    found += _from_bounds(piece, by_id, tick)
                 elif isinstance(piece, SummaryPiece):
                     found += _from_summaries(piece, by_id, tick)
                 elif isinstance(piece, (PanePiece, RingPiece, DecayPiece)):
@@ -126,6 +129,17 @@ def _from_summaries(piece: SummaryPiece, by_id: dict[int, Standing], tick: int) 
             cell[emission.LAST_SPENT] = row[emission.SPENT]
             cell[emission.LAST_EPOCH] = top.epoch
             out.append(_answer(standing, text, cell, tick, *sworn))
+    return out
+
+
+def _from_bounds(piece: BoundsPiece, by_id: dict[int, Standing], tick: int) -> list[Answer]:
+    out = []
+    for number, version, text, memory in piece.newest():
+        standing = by_id.get(number)
+        if standing is not None and standing.version == version:
+            wide = memory[emission.LAST_HIGH] > memory[emission.LAST_LOW]
+            basis = "filter" if wide else "exact"
+            out.append(_answer(standing, text, memory, tick, basis, 1.0))
     return out
 
 

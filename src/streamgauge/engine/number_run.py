@@ -7,7 +7,7 @@ bars are there in the same step.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.contracts.contract import TOLERANCES
+from streamgauge.engine.bounds_piece import BoundsPiece
+from streamgauge.engine.naming import Series
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.operators import emission
+from streamgauge.operators.bounds import Bounds
 from streamgauge.operators.delta import Delta, consolidated, joined
 from streamgauge.plan.nodes import Numbers
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.sharing import share
+from streamgauge.plan.sharing import bounds_key, share
 from streamgauge.results.blocks import bars_kept
 
 Cells = tuple[float, float, float]
@@ -66,7 +70,23 @@ class NumberRun:
         state.seated = epoch
         for name in ("closed", "first", "awake_until"):
             setattr(state.stream, name, getattr(main.state, name))
+        # Rows that wait are read again, with the columns that this query needs.
+        state.stream.waiting = replace(main.state.waiting, numbers={}, words={})
+        self._take_bounds(main)
         self._run().seat(epoch)
+
+    def _take_bounds(self, main: StreamRun) -> None:
+        """Begin with the bounds of the stream: those of silent series are in no kept history."""
+        key = bounds_key(main.stream)
+        piece = None if key is None else main.state.pieces.get(key.text())
+        if key is None or not isinstance(piece, BoundsPiece):
+            return
+        state, series = self.state.stream, main.state.series
+        state.words = {n: Interner.of(main.state.words[n].values) for n in main.stream.key}
+        combos = Combiner(Interner.of(series.combiner.interner.values))
+        state.series = Series(Interner.of(series.names.values), combos, list(series.local))
+        bounds = Bounds(**{n: column.copy() for n, column in piece.bounds._asdict().items()})
+        state.pieces = {key.text(): BoundsPiece(key, bounds)}
 
     def _run(self) -> StreamRun:
         registry = self.registry
@@ -88,9 +108,9 @@ class NumberRun:
     def advance(self, page: Page) -> None:
         """Take a page; note the changes that its answers bring."""
         run = self._run()
-        parts = [self._changes(given, run.stream.tick) for given in run.advance(page)]
+        fresh = self._changes(run.advance(page), run.stream.tick)
         ahead = [self.state.ahead] if self.state.ahead is not None else []
-        self.state.ahead = joined([*ahead, *parts], self.node.schema.to_arrow())
+        self.state.ahead = joined([*ahead, fresh], self.node.schema.to_arrow())
 
     def changes(self, prev: int, now: int) -> Delta:
         """Rows there at `prev`, then what changes up to `now`."""
@@ -117,14 +137,21 @@ class NumberRun:
         found: Ints = self.state.broken + totals[np.searchsorted(times, instants, side="right")]
         return found.astype(np.int64)
 
-    def _changes(self, given: Given, tick: int) -> Delta:
-        """Each answer takes the place of the one before it in its group."""
-        matrix = given.matrix[given.matrix[:, emission.REVISION] == 0.0]
-        matrix = matrix[np.argsort(matrix[:, emission.TICK], kind="stable")]
+    def _changes(self, given: list[Given], tick: int) -> Delta:
+        """Each answer takes the place of the one before it in its group, whatever it rests on."""
+        parts = [part.matrix[part.matrix[:, emission.REVISION] == 0.0] for part in given]
+        names = [
+            str(part.groups[int(place)])
+            for part, matrix in zip(given, parts, strict=True)
+            for place in matrix[:, emission.GROUP]
+        ]
+        matrix = np.concatenate(parts) if parts else emission.empty_answers(0)
+        order = np.argsort(matrix[:, emission.TICK], kind="stable")
+        matrix = matrix[order]
         kept = self._kept(matrix)
         groups, cells, at, count = [], [], [], []
-        for line, met in zip(matrix, kept.tolist(), strict=True):
-            group = str(given.groups[int(line[emission.GROUP])])
+        for place, line, met in zip(order.tolist(), matrix, kept.tolist(), strict=True):
+            group = names[place]
             instant = int(line[emission.TICK]) * tick
             fresh = (line[emission.VALUE], line[emission.LOW], line[emission.HIGH])
             old = self.state.newest.get(group)

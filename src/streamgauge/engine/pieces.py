@@ -25,7 +25,7 @@ from streamgauge.operators.emission import (
     Span,
 )
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.sharing import DeferralKey, PieceKey, TableKey
+from streamgauge.plan.sharing import BoundsKey, DeferralKey, PieceKey, TableKey
 from streamgauge.streams.stream import Stream
 
 NO_LIMIT = int(ALWAYS)
@@ -92,9 +92,13 @@ class Piece(Protocol):
 
 
 def arrivals(rows: Rows, key: PieceKey, place: Codes, keys: Codes) -> Arrivals:
-    """Rows as a kernel takes them; y and w are empty where they are not asked for."""
+    """Rows as a kernel takes them; y and w are empty where they are not asked for.
+
+    The weight of a bound is its width.
+    """
     weight = key.weight if isinstance(key, TableKey) else None
-    y = None if isinstance(key, DeferralKey) else key.y
+    weight = key.width if isinstance(key, BoundsKey) else weight
+    y = None if isinstance(key, (BoundsKey, DeferralKey)) else key.y
     numbers = rows.numbers
     return Arrivals(
         rows.tick,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from streamgauge.engine.bounds_piece import BoundsPiece
 from streamgauge.engine.decay_piece import DecayPiece
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.naming import Groups, Series
@@ -34,6 +35,7 @@ from streamgauge.log.reader import history
 from streamgauge.operators.emission import Codes, Span
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import (
+    BoundsKey,
     DeferralKey,
     PieceKey,
     PortfolioKey,
@@ -126,13 +128,21 @@ class StreamRun:
             for key, queries in self.plan.tables.items()
             if key.group_by or key.owner(shards) == self.shard
         ]
-        return [*self.plan.portfolios.items(), *self.plan.deferrals.items(), *tables]
+        plan = self.plan
+        return [
+            *plan.portfolios.items(),
+            *plan.deferrals.items(),
+            *plan.bounds.items(),
+            *tables,
+        ]
 
     def _new_piece(self, key: PieceKey, queries: list[Standing]) -> Piece:
         if isinstance(key, PortfolioKey):
             return PortfolioPiece(key)
         if isinstance(key, DeferralKey):
             return DeferralPiece(key)
+        if isinstance(key, BoundsKey):
+            return BoundsPiece(key)
         groups = Groups(key.group_by, self.shard, self.home.shards)
         if key.synopsis:
             return SummaryPiece.of(key, groups)
@@ -234,7 +244,7 @@ class StreamRun:
         return rows.take(~(rows.late & (rows.ts < rows.eff - policy.reach)))
 
     def _series(self, rows: Rows) -> Codes:
-        if not self.plan.portfolios and not self.plan.deferrals:
+        if not self.plan.keyed:
             return np.empty(0, np.int32)
         return self.state.series.encode(rows, self.stream.key, self.state.words)
 

@@ -7,12 +7,13 @@ Plain Python, exact and slow, independent of the kernels that the engines run; i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 from streamgauge.contracts.answer import Answer
+from streamgauge.engine.reference_bounds import read_bounds
 from streamgauge.engine.reference_deferral import Deferrals
 from streamgauge.engine.reference_expressions import Moment, value_of
 from streamgauge.engine.reference_windows import (
@@ -30,10 +31,12 @@ from streamgauge.engine.reference_windows import (
 )
 from streamgauge.kernel.time import HOUR, Instant
 from streamgauge.operators.functions import Functions
+from streamgauge.plan.bounds import bounded
 from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.streams.stream import Stream
+from streamgauge.streams.table import Table
 from streamgauge.windows.window import Window
 
 
@@ -187,14 +190,19 @@ class _World:
             query = standing.query
             if standing.status != "running" or query.stream != history.stream.name:
                 continue
-            if query.parts or deferred(query):
+            bounds = bounded(query, history.stream)
+            if query.parts or (deferred(query) and not bounds):
                 continue  # of several streams, sketches have no twin without error here
             window = self.registry.window_of(query)
             memory = self.memories[standing.id, standing.version]
             past = history.derived(query, self.registry.functions)
             answers: list[Answer] = []
             if due(query, window, history.stream, tick, with_rows=bool(here)):
-                answers += _answers(standing, window, past, tick, memory)
+                tables = self.registry.tables
+                if bounds:
+                    answers += _bounded_answers(standing, past, tick, memory, tables)
+                else:
+                    answers += _answers(standing, window, past, tick, memory)
             if revising and query.answer.kind != "change" and window and window.kind in REVISED:
                 answers += _revisions(standing, window, past, tick, memory)
             for answer in answers:
@@ -265,6 +273,25 @@ def _answers(
         if changed(reading, last, query.answer.by, windowed=window is not None):
             memory.last[group] = _answer(standing, group, reading, view.instant)
             yield memory.last[group]
+
+
+def _bounded_answers(
+    standing: Standing,
+    history: History,
+    tick: int,
+    memory: Memory,
+    tables: Mapping[str, Table],
+) -> Iterator[Answer]:
+    """Answers from bounds; a group that has answered goes on when all its members are gone."""
+    query = standing.query
+    view = View(history.stream, history.rows, tick, tick, memory.cut)
+    for group, reading in read_bounds(query, view, tables, tuple(memory.last)).items():
+        last = memory.last.get(group)
+        on_change = query.answer.kind == "change"
+        if on_change and not changed(reading, last, query.answer.by, windowed=False):
+            continue
+        memory.last[group] = _answer(standing, group, reading, view.instant)
+        yield memory.last[group]
 
 
 def _revisions(

@@ -28,6 +28,7 @@ from streamgauge.engine.reference_deferral_cells import Asked, Cell, Path
 from streamgauge.engine.reference_windows import USED, Group, Landed
 from streamgauge.kernel.time import HOUR, SECOND
 from streamgauge.operators.emission import ALWAYS, NEVER
+from streamgauge.plan.bounds import bounded
 from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
@@ -430,7 +431,7 @@ class Deferrals:
         """Let the changes of a page take effect, at the ticks closed before it."""
         wanted: dict[tuple[str, str | None], list[Standing]] = {}
         for standing in registry.queries.values():
-            if isinstance(standing.asked, Query) and deferred(standing.asked):
+            if isinstance(standing.asked, Query) and _deferred(standing.asked, registry):
                 key = standing.asked.stream, standing.asked.select.x
                 wanted.setdefault(key, []).append(standing)
         self.pieces = {key: piece for key, piece in self.pieces.items() if key in wanted}
@@ -477,3 +478,7 @@ def _total(parts: Iterable[float]) -> float:
     for part in parts:
         total += part
     return total
+
+
+def _deferred(query: Query, registry: Registry) -> bool:
+    return deferred(query) and not bounded(query, registry.stream(query.stream))

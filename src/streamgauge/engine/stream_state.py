@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from streamgauge.engine.bounds_piece import BoundsPiece
+from streamgauge.engine.bounds_state import pack_bounds, unpack_bounds
 from streamgauge.engine.decay_piece import DecayPiece
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.deferral_state import pack_deferral, unpack_deferral
@@ -126,6 +128,8 @@ def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
         return {"key": piece.key.text()}
     if isinstance(piece, DeferralPiece):
         return pack_deferral(prefix, piece, arrays)
+    if isinstance(piece, BoundsPiece):
+        return pack_bounds(prefix, piece, arrays)
     assert isinstance(piece, (PanePiece, RingPiece, SummaryPiece, DecayPiece))
     groups = piece.groups
     pack_combiner(f"{prefix}/groups", groups.combiner, arrays)
@@ -168,6 +172,8 @@ def _unpack_piece(
         return PortfolioPiece(PortfolioKey(*parts[1:]), x, y, seats)
     if parts[0] == "drift":
         return unpack_deferral(prefix, values, arrays, shard, shards)
+    if parts[0] == "bounds":
+        return unpack_bounds(prefix, values, arrays)
     key = TableKey.from_text(values["key"])
     groups = Groups(
         key.group_by,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from streamgauge.execute.names import functions_in, members, reads_window, table
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.time import duration_text
 from streamgauge.language.expressions import AGGREGATES
 from streamgauge.language.parse import parse
 from streamgauge.language.render import render
@@ -30,7 +32,7 @@ from streamgauge.plan.lower import replanned
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.view import View
-from streamgauge.sources.declare import FORMATS, Source, files, plant, rate
+from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, rate
 from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import TYPES, Schema
 from streamgauge.streams.stream import Late, Stream
@@ -39,15 +41,18 @@ _SOURCE_OPTIONS = {
     "files": ("format", "time_unit", "header", "delimiter"),
     "plant": ("n_sensors", "seed", "speed"),
     "rate": ("rows_per_second",),
+    "edge": ("latency", "beat", "broker", "tokens"),
 }
 _STREAM_OPTIONS = {
     "tick": "tick", "gap": "expected_gap", "keep": "keep", "future": "future", "changes": "changes",
-    "capacity": "capacity",
+    "capacity": "capacity", "width": "width",
 }  # fmt: skip
 
 
 def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Stream:
     """The stream that a statement declares; a schema that was learned before stays."""
+    if said.source == "edge" and not said.columns:
+        said = _usual_edge(said)
     if not said.time:
         raise BindError(
             f"stream {said.name!r} has no event time",
@@ -73,6 +78,15 @@ def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Str
     )
 
 
+def _usual_edge(said: CreateStream) -> CreateStream:
+    """Agents without columns: one object a series, its bound, and when it began to hold."""
+    options = said.options
+    if "width" not in dict(options):
+        options = (*options, ("width", "width"))
+    key = said.key or ("object",)
+    return replace(said, key=key, time=said.time or "ts", options=options)
+
+
 def _check_columns(said: CreateStream) -> None:
     names = [name for name, _ in said.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -90,6 +104,8 @@ def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
         return plant(**given)
     if said.source == "rate":
         return rate(**given)
+    if said.source == "edge":
+        return _edge(said.path, given, root)
     if said.source != "files":
         raise BindError(
             f"unknown source {said.source!r}",
@@ -104,6 +120,16 @@ def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
             "write FORMAT csv, for example",
         )
     return files(root / said.path, format, **given)
+
+
+def _edge(address: str, given: dict[str, Any], root: Path) -> Source:
+    # The times are microseconds already; agents() would read numbers as seconds.
+    for name in ("latency", "beat"):
+        if name in given:
+            given[name] = duration_text(given[name])
+    if "tokens" in given:
+        given["tokens"] = root / given["tokens"]
+    return agents(address, **given) if address else agents(**given)
 
 
 def _late(said: tuple[Any, ...]) -> Late:

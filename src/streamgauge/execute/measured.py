@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from streamgauge.contracts.contract import Contract
 from streamgauge.engine.kept import Kept, kept
 from streamgauge.kernel.time import instant_text
+from streamgauge.plan.bounds import bounded
 from streamgauge.plan.latest import deferred
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.view import View
@@ -71,7 +72,8 @@ def _numbers(reader: Reader, standing: Standing) -> list[Line]:
 
 def _deferred(reader: Reader, standing: Standing) -> list[Line]:
     """Regimes, models, evaluations saved and deadlines of a deferred query."""
-    if not deferred(standing.query):
+    stream = reader.registry().stream(standing.query.stream)
+    if not deferred(standing.query) or bounded(standing.query, stream):
         return []
     cells = reader.deferrals(standing.name)
     timed = pc.sum(pc.equal(cells["regime"], "timer")).as_py() or 0

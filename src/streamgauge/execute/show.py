@@ -162,6 +162,8 @@ def describe(registry: Registry, name: str) -> pa.Table:
     if name in registry.streams:
         stream = registry.streams[name]
         roles = {**dict.fromkeys(stream.key, "key"), stream.time: "time"}
+        if stream.width is not None:
+            roles[stream.width] = "width"
         return _table(titles, [(c, k, roles.get(c, "")) for c, k in stream.schema.columns])
     if name in registry.tables:
         return _table(titles, [(c, k, "") for c, k in registry.tables[name].schema.columns])

@@ -360,6 +360,7 @@ _STATEMENTS: dict[str, Callable[..., Any]] = {
     "from_files": lambda path: ("files", path, ()),
     "from_plant": _from_plant,
     "from_rate": _from_rate,
+    "from_edge": lambda address: ("edge", address or "", ()),
     "create_view": CreateView,
     "create_table": CreateTable,
     "refresh_table": lambda name: CreateTable(name, refresh=True),

@@ -184,6 +184,11 @@ OPTIONS: dict[str, Callable[..., Any]] = {
     "option_revise": lambda span: ("late", ("revise", span)),
     "option_changes": lambda name: ("changes", name),
     "option_capacity": _capacity,
+    "option_width": lambda name: ("width", name),
+    "option_latency": lambda span: ("latency", span),
+    "option_beat": _positive_option("beat"),
+    "option_broker": lambda address: ("broker", address),
+    "option_tokens": lambda path: ("tokens", path),
 }
 
 BUILDERS = {**WINDOWS, **TERMS, **OPTIONS}

@@ -131,7 +131,7 @@ def _create_stream(made: CreateStream) -> str:
         columns = (f"{quoted(name)} {kind.upper()}" for name, kind in made.columns)
         text += f" ({', '.join(columns)})"
     text += f" FROM {made.source.upper()}"
-    if made.source == "files":
+    if made.source == "files" or made.path:
         text += f" {text_words(made.path)}"
     own = [options.pop(name) for name in ("n_sensors", "seed", "speed") if name in options]
     text += f" ({', '.join(map(repr, own))})" if own else ""
@@ -147,8 +147,10 @@ def _create_stream(made: CreateStream) -> str:
 def _option(name: str, value: Any) -> str:
     if name == "late":
         return " ".join(["LATE", value[0].upper(), *(duration_words(span) for span in value[1:])])
-    if name == "changes":
-        return f"CHANGES {quoted(value)}"
+    if name in ("changes", "width"):
+        return f"{name.upper()} {quoted(value)}"
+    if name in ("broker", "tokens"):
+        return f"{name.upper()} {text_words(value)}"
     if name == "capacity":
         return f"CAPACITY {value}"
     if name == "format":

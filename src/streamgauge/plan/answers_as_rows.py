@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.operators.evaluate import type_of
+from streamgauge.plan.bounds import bounded
 from streamgauge.plan.deferral import deferred
 from streamgauge.plan.nodes import Numbers
 from streamgauge.plan.registry import Registry, Standing
@@ -38,6 +39,7 @@ def answers_as_rows(standing: Standing, registry: Registry) -> Numbers:
     if query.window is not None:
         query = replace(query, window=query.resolve(registry.windows))
     sure = 1.0 - named_model(standing.model).guarantee.delta if standing.model else 1.0
-    sure = query.contract.confidence if deferred(query) else sure
+    if deferred(query) and not bounded(query, registry.stream(query.stream)):
+        sure = query.contract.confidence
     ends = (("value", "float"), ("low", "float"), ("high", "float"))
     return Numbers(query, standing.model, sure, Schema(groups + ends))

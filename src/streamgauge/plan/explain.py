@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from streamgauge.kernel.time import duration_text
+from streamgauge.plan.bounds import bounds_budget, bounds_lines
 from streamgauge.plan.deferral import deferred
 from streamgauge.plan.explain_across import across_budget, across_lines
 from streamgauge.plan.explain_deferral import deferral_budget, deferral_lines
 from streamgauge.plan.freshness import told
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.sharing import DeferralKey, PieceKey, PortfolioKey, piece_of, share
+from streamgauge.plan.sharing import (
+    BoundsKey,
+    DeferralKey,
+    PieceKey,
+    PortfolioKey,
+    piece_of,
+    share,
+)
 from streamgauge.plan.summary import named_model
 from streamgauge.plan.techniques import taken
 from streamgauge.streams.stream import Stream
@@ -34,7 +42,9 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     ]
     tree = [(depth, text, note) for depth, (text, note) in enumerate(lines)]
     fresh = told(query, [stream], registry.windows)
-    budget = f"{_budget(standing)}\n{fresh}" if fresh else _budget(standing)
+    bounds = isinstance(key, BoundsKey)
+    budget = bounds_budget(query) if bounds else _budget(standing)
+    budget += f"\n{fresh}" if fresh else ""
     return f"{_title(standing, epoch)}\n{_body(tree)}\n{budget}"
 
 
@@ -85,6 +95,12 @@ def _evaluation(
     shared = f"shared by {sharing} queries" if sharing > 1 else "not shared"
     if isinstance(key, DeferralKey):
         return deferral_lines(standing, shared)
+    if isinstance(key, BoundsKey):
+        families = query.members is not None or query.group_by
+        single = f"shard {standing.id % shards} of {shards}"
+        return bounds_lines(
+            standing, shared, f"groups over {shards} shards" if families else single
+        )
     if isinstance(key, PortfolioKey):
         weighted = " weighted" if query.weights else ""
         members = "all series" if query.series is None else f"{len(query.series)}{weighted} series"
@@ -122,6 +138,8 @@ def _columns(stream: Stream, key: PieceKey, query: Query) -> tuple[str, ...]:
     used: tuple[str | None, ...]
     if isinstance(key, DeferralKey):
         used = (*stream.key, *query.group_by, stream.time, key.x)
+    elif isinstance(key, BoundsKey):
+        used = (*stream.key, stream.time, key.x, key.width)
     elif isinstance(key, PortfolioKey):
         used = (*stream.key, stream.time, key.x, key.y)
     else:

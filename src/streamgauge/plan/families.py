@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from streamgauge.operators.aggregate import Aggregate
 from streamgauge.operators.expression import Expr, conjuncts
+from streamgauge.plan.bounds import bounded
 from streamgauge.plan.conditions import Derived, predicate_of
 from streamgauge.plan.latest import DEFERRED, LINEAR, deferred
 from streamgauge.plan.members import Members
@@ -169,6 +170,8 @@ def _query(pair: _Pair, members: Members, aggregate: Expr, owed: Owed) -> Query 
         regime=owed.regime,
         trend=owed.trend,
     )
+    if bounded(query, pair.stream):
+        return query
     return query if deferred(query) and deferrable(query) else None
 
 

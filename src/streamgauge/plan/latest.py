@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from streamgauge.kernel.errors import BindError
+from streamgauge.plan.bounds import bind_bounds, bounded
 from streamgauge.plan.members import check_named
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
@@ -66,6 +67,12 @@ def refuse_latest_terms(query: Query) -> None:
 
 def bind_latest(query: Query, stream: Stream, tables: Mapping[str, Table]) -> None:
     """Check a query over latest values; raise what a user can act on."""
+    if bounded(query, stream):
+        bind_bounds(query, stream)
+        _bind_series(query)
+        if query.members is not None:
+            _bind_members(query, stream, tables)
+        return
     if query.where is not None or query.answer.kind == "close":
         raise BindError(
             f"query {query.name!r} has a filter or 'on close' but no window",

@@ -12,9 +12,10 @@ from streamgauge.language.statements import Query as Asked
 from streamgauge.operators.expression import Expr
 from streamgauge.plan import nonblocking, techniques
 from streamgauge.plan.bind import bound
+from streamgauge.plan.bounds import refuse_bare_values
 from streamgauge.plan.extremes import extremes_of
 from streamgauge.plan.memory import check_joins
-from streamgauge.plan.nodes import Filter, Grouped, Node, Streamed, Windowed
+from streamgauge.plan.nodes import Filter, Grouped, Node, Scan, Streamed, Windowed
 from streamgauge.plan.numbers import queries_of
 from streamgauge.plan.query import Cadence, Query, every
 from streamgauge.plan.registry import Registry
@@ -91,6 +92,7 @@ def _view(name: str, node: Node, said: Owed, registry: Registry, text: str) -> V
     mode = said.mode or ("append" if isinstance(plain, Streamed) else "changes")
     nonblocking.check(plain, mode, changing(registry))
     plan = rewrite(plain, registry.functions, changing(registry))
+    _refuse_bare_values(name, plan, registry)
     answer = _cadence(plan, said.answer, registry)
     return View(name, plan, text, answer, Contract.exact(said.fresh), said.history, mode)
 
@@ -103,6 +105,12 @@ def replanned(view: View, query: Asked, registry: Registry) -> View:
     nonblocking.check(plain, view.mode, changes)
     plan = rewrite(plain, registry.functions, changes)
     return replace(view, plan=plan, answer=_cadence(plan, view.answer, registry))
+
+
+def _refuse_bare_values(name: str, plan: Node, registry: Registry) -> None:
+    for part in plan.walk():
+        if isinstance(part, Scan):
+            refuse_bare_values(name, part.schema.names, registry.stream(part.stream))
 
 
 def _refuse_tolerance(node: Node, said: Owed) -> None:

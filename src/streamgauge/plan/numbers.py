@@ -154,6 +154,8 @@ def _query(
         trend=owed.trend,
         over=owed.over,
     )
+    if stream.width is not None and newest(shape.window, stream):
+        return _of_bounds(query, shape, stream, where, derived)
     latest = _latest(query, shape, stream, where, derived)
     if latest is not None:
         owing = replace(latest, contract=owed.over_time(query.contract))
@@ -166,6 +168,24 @@ def _query(
     predicate = predicate_of(where, derived)
     group_by = tuple(derived.column(key) for key in shape.by)
     return replace(query, where=predicate, group_by=group_by, **derived.given())
+
+
+def _of_bounds(
+    query: Query, shape: Shape, stream: Stream, where: tuple[Expr, ...], derived: Derived
+) -> Query | None:
+    """A query of the newest bounds; None when it is about other columns of their rows."""
+    if query.select.x not in (None, stream.value) or derived.given():
+        return None
+    keys = [str(key.value) for key in shape.by if key.op == "column"]
+    if len(keys) < len(shape.by) or not {*keys} <= {*stream.key}:
+        return None
+    predicate = predicate_of(where, derived)
+    latest = replace(query, window=None, group_by=tuple(keys), **derived.given())
+    series = None if keys else _series(where, stream)
+    if series is not None:
+        return replace(latest, series=series, derived=())
+    read = {name for part in where for name in part.columns()}
+    return replace(latest, where=predicate) if read <= {*stream.key} else None
 
 
 def _spared(query: Query) -> Query:

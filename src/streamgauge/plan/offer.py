@@ -20,10 +20,13 @@ class Statistics:
         Groups that each need their own state.
     rows
         Rows of one group and window, when known.
+    bounds
+        Whether rows are bounds that sources keep, and the newest of each series are asked for.
     """
 
     groups: int = 2
     rows: int | None = None
+    bounds: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from streamgauge.contracts.contract import Contract
@@ -375,4 +375,4 @@ def widened(stream: Stream, derived: dict[str, Expr], functions: Functions) -> S
             )
         kind = type_of(expr, stream.schema, functions)
         more.append((name, {"duration": "int", "null": "float"}.get(kind, kind)))
-    return replace(stream, schema=Schema((*stream.schema.columns, *more))) if more else stream
+    return stream.computing(Schema((*stream.schema.columns, *more))) if more else stream

@@ -13,7 +13,9 @@ from typing import Any
 
 from streamgauge.kernel.errors import BindError, QueryNotFound, StreamgaugeError
 from streamgauge.operators.functions import Function, Functions
+from streamgauge.plan.bounds import bounded, columns_of, refuse_bare_values
 from streamgauge.plan.freshness import check_freshness
+from streamgauge.plan.offer import Statistics
 from streamgauge.plan.query import Query
 from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.view import View
@@ -293,10 +295,12 @@ class Registry:
             for name in query.streams:
                 self._refuse_changes(query, self.stream(name))
             self._bind(query)
+            self._refuse_bare_values(query)
         streams = [self.stream(name) for name in query.streams]
         check_freshness(query, streams, self.windows)
         if isinstance(query, Query):
-            return chosen_model(query)
+            known = Statistics(bounds=bounded(query, streams[0]))
+            return chosen_model(query, known)
         for name in query.tables:
             if name not in self.tables:
                 raise _missing("table", name, self.tables)
@@ -313,6 +317,12 @@ class Registry:
                 f"stream {stream.name!r} takes rows back in column {stream.changes!r}",
                 "leave WITHIN out: the rows themselves are counted exactly",
             )
+
+    def _refuse_bare_values(self, query: Query) -> None:
+        """Rows of bounds are read with their widths; the newest bounds need no rows."""
+        for stream in (self.stream(name) for name in query.streams):
+            if not bounded(query, stream):
+                refuse_bare_values(query.name, columns_of(query, stream), stream)
 
     def _alter(self, query: Query | View, epoch: int) -> None:
         old = self.query(query.name)

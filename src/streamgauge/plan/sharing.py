@@ -1,8 +1,8 @@
 """Sharing: thousands of queries folded into few pieces of work.
 
 Queries over latest values of one column share a *portfolio*, those that are deferred the models of
-its series; queries over windows share a *table* when they agree in filter, grouping, columns and
-pane width, whatever their lengths and aggregates.
+its series, those over bounds the newest bound of each series. Queries over windows share a *table*
+when they agree in filter, grouping, columns and pane width, whatever their lengths and aggregates.
 """
 
 from __future__ import annotations
@@ -46,6 +46,18 @@ class DeferralKey:
     def text(self) -> str:
         """Name of the state of this piece."""
         return json.dumps(["drift", self.x])
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsKey:
+    """Queries over the bounds of one stream share them all."""
+
+    x: str
+    width: str
+
+    def text(self) -> str:
+        """Name of the state of this piece."""
+        return json.dumps(["bounds", self.x, self.width])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +113,7 @@ class TableKey:
         return stable_hash(self.text()) % shards
 
 
-PieceKey: TypeAlias = PortfolioKey | DeferralKey | TableKey
+PieceKey: TypeAlias = PortfolioKey | DeferralKey | BoundsKey | TableKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +131,21 @@ class StreamPlan:
     functions: Functions = field(default_factory=dict)
     deferrals: dict[DeferralKey, list[Standing]] = field(default_factory=dict)
     families: dict[str, None] = field(default_factory=dict)
+    bounds: dict[BoundsKey, list[Standing]] = field(default_factory=dict)
 
     def standings(self, key: PieceKey) -> list[Standing]:
         """The queries that share a piece."""
         if isinstance(key, DeferralKey):
             return self.deferrals[key]
+        if isinstance(key, BoundsKey):
+            return self.bounds[key]
         return self.portfolios[key] if isinstance(key, PortfolioKey) else self.tables[key]
 
     def numbers(self) -> tuple[str, ...]:
         """Columns read as numbers."""
         used = dict.fromkeys(c for key in self.portfolios for c in (key.x, key.y) if c)
         used.update(dict.fromkeys(key.x for key in self.deferrals if key.x))
+        used.update(dict.fromkeys(name for key in self.bounds for name in (key.x, key.width)))
         for key in self.tables:
             read = (key.x, key.y, key.weight)
             used.update(dict.fromkeys(c for c in read if c and not self._worded(key, c)))
@@ -138,13 +154,18 @@ class StreamPlan:
 
     def words(self) -> tuple[str, ...]:
         """Columns read as names: keys, groups, text in filters."""
-        used = dict.fromkeys(self.stream.key if self.portfolios or self.deferrals else ())
+        used = dict.fromkeys(self.stream.key if self.keyed else ())
         used.update(self.families)
         for key in self.tables:
             used.update(dict.fromkeys((*key.group_by, *key.by)))
             used.update(dict.fromkeys(c for c in (key.x,) if c and self._worded(key, c)))
             used.update(dict.fromkeys(c for c in _filtered(key) if self._word(c)))
         return tuple(used)
+
+    @property
+    def keyed(self) -> bool:
+        """Whether some piece tells series apart."""
+        return bool(self.portfolios or self.deferrals or self.bounds)
 
     def _worded(self, key: TableKey, column: str) -> bool:
         """Whether a summary reads the column as names."""
@@ -160,6 +181,10 @@ def share(registry: Registry, stream: Stream) -> StreamPlan:
     derived = {name: expr for one in asked for name, expr in one.query.derived}
     wide = widened(stream, derived, registry.functions)
     plan = StreamPlan(wide, {}, {}, derived, registry.functions)
+    bounds = bounds_key(stream)
+    if bounds is not None:
+        # Kept without a query too: a series that stays in its bound may be silent for ever.
+        plan.bounds[bounds] = []
     for standing in asked:
         key = piece_of(registry, standing)
         if isinstance(key, PortfolioKey):
@@ -167,9 +192,18 @@ def share(registry: Registry, stream: Stream) -> StreamPlan:
         elif isinstance(key, DeferralKey):
             plan.deferrals.setdefault(key, []).append(standing)
             plan.families.update(dict.fromkeys(standing.query.group_by))
+        elif isinstance(key, BoundsKey):
+            plan.bounds[key].append(standing)
         else:
             plan.tables.setdefault(key, []).append(standing)
     return plan
+
+
+def bounds_key(stream: Stream) -> BoundsKey | None:
+    """The piece that keeps the bounds of a stream; None when its values are exact."""
+    if stream.value is None or stream.width is None:
+        return None
+    return BoundsKey(stream.value, stream.width)
 
 
 def _reads(standing: Standing, stream: Stream) -> bool:
@@ -184,6 +218,9 @@ def piece_of(registry: Registry, standing: Standing) -> PieceKey:
     query = standing.query
     window = registry.window_of(query)
     select = query.select
+    bounds = bounds_key(registry.stream(query.stream)) if window is None else None
+    if bounds is not None:
+        return bounds
     if deferred(query):
         return DeferralKey(select.x)
     if window is None:

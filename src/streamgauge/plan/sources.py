@@ -31,7 +31,7 @@ from streamgauge.plan.schema_of import schema_of
 from streamgauge.plan.typing_of import condition
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
-from streamgauge.windows.window import Unbounded, Window
+from streamgauge.windows.window import Partition, Unbounded, Window
 
 DEPTH = 32
 
@@ -107,6 +107,9 @@ def _by_name(source: FromName, context: Context) -> Bound:
 def _stream(stream: Stream, window: Window | str | None, context: Context) -> Bound:
     schema = stream.schema
     value = window_value(window, context.registry)
+    if stream.width is not None and value is None:
+        # A bound holds until the next one of its series.
+        value = Partition(stream.key, 1)
     if stream.changes is not None:
         # A row goes when one comes that is like it, whenever that is.
         apart = (stream.changes, stream.time)

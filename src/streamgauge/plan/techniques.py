@@ -16,6 +16,7 @@ from streamgauge.kernel.errors import ContractUnsatisfiable
 from streamgauge.plan.across import AcrossStreams
 from streamgauge.plan.deferral import Deferral, deferred
 from streamgauge.plan.exact_work import ExactWork
+from streamgauge.plan.filtered import Filtered
 from streamgauge.plan.nodes import Node
 from streamgauge.plan.offer import Offer, Refusal, Statistics, Technique
 from streamgauge.plan.query import Cadence, Query
@@ -26,6 +27,7 @@ from streamgauge.plan.summary import KeptValues, Synopses
 
 TECHNIQUES: tuple[Technique, ...] = (
     ExactWork(),
+    Filtered(),
     Deferral(),
     KeptValues(),
     Synopses(),
@@ -64,12 +66,12 @@ def taken(query: Query, statistics: Statistics | None = None) -> Offer:
     raise ContractUnsatisfiable(binding.reason, binding.detail, _hint(query, known))
 
 
-def chosen_model(query: Query) -> str:
+def chosen_model(query: Query, statistics: Statistics | None = None) -> str:
     """Name of the synopsis a query is answered from; empty where there is none."""
     if deferred(query) and query.memory is None:
         # Thousands are registered at once, and nobody else would be taken.
         return ""
-    return taken(query).model
+    return taken(query, statistics).model
 
 
 def nearest(query: Query, statistics: Statistics | None = None) -> Contract | None:

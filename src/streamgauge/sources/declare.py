@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.time import DurationLike, duration, duration_text
 from streamgauge.sources.plant import Plant
 
 FORMATS = ("parquet", "csv", "jsonl")
@@ -44,6 +46,77 @@ def plant(n_sensors: int = 1000, seed: int = 1, speed: float = 60.0) -> Source:
 def rate(rows_per_second: int = 100) -> Source:
     """Spark's rate source."""
     return Source("rate", {"rows_per_second": rows_per_second})
+
+
+def agents(
+    listen: str = "http://127.0.0.1:7311",
+    *,
+    broker: str | None = None,
+    latency: DurationLike = "3 s",
+    beat: DurationLike = "1 s",
+    adjust: DurationLike = "10 s",
+    tokens: str | Path | None = None,
+    cert: str | Path | None = None,
+    key: str | Path | None = None,
+    ca: str | Path | None = None,
+    rates: dict[str, float] | None = None,
+) -> Source:
+    """Agents beside the sources, which send only what leaves its bound.
+
+    Parameters
+    ----------
+    listen
+        Where agents find the coordinator, http or https; port 0 takes a free one.
+    broker
+        An MQTT broker that agents may use instead, mqtt://host:port.
+    latency
+        How long answers wait for reports that are on their way.
+    beat
+        How often a silent agent says that it lives.
+    adjust
+        How often widths are shared out anew.
+    tokens
+        File of the tokens that agents must show.
+    cert, key, ca
+        Files for TLS; with `ca` agents must show a certificate too.
+    rates
+        Largest change a second of objects by key; answers then need not wait.
+
+    Examples
+    --------
+    >>> agents(latency="500 ms").options["latency"]
+    '500 ms'
+    """
+    _check_address(listen, ("http", "https"), "http://127.0.0.1:7311")
+    if broker is not None:
+        _check_address(broker, ("mqtt", "mqtts"), "mqtt://127.0.0.1:1883")
+    spans = {"latency": latency, "beat": beat, "adjust": adjust}
+    files_given = {"tokens": tokens, "cert": cert, "key": key, "ca": ca}
+    options: dict[str, Any] = {"listen": listen}
+    options |= {} if broker is None else {"broker": broker}
+    options |= {name: _span_text(name, span) for name, span in spans.items()}
+    options |= {k: str(Path(path).absolute()) for k, path in files_given.items() if path}
+    options |= {} if rates is None else {"rates": dict(rates)}
+    return Source("edge", options)
+
+
+def _check_address(address: str, schemes: tuple[str, ...], example: str) -> None:
+    scheme, _, rest = address.partition("://")
+    if scheme not in schemes or not rest:
+        raise BindError(
+            f"cannot use {address!r} as an address for agents",
+            f"it must begin with {' or '.join(f'{known}://' for known in schemes)}",
+            f"write {example!r}, for example",
+        )
+
+
+def _span_text(name: str, span: DurationLike) -> str:
+    width = duration(span)
+    if width < 0 or (width == 0 and name != "latency"):
+        raise BindError(
+            f"{name} of agents must be positive", f"got {span!r}", f"write {name}='1 s'"
+        )
+    return duration_text(width)
 
 
 def dataframe(frame: Any) -> Source:

@@ -12,6 +12,7 @@ from streamgauge.sources.plant import SCHEMA as PLANT_SCHEMA
 from streamgauge.streams.schema import Schema
 
 RATE_SCHEMA = Schema.of(timestamp="time", value="int")
+EDGE_SCHEMA = Schema.of(object="string", ts="time", value="float", width="float")
 
 
 def schema_of(source: Source) -> Schema:
@@ -23,6 +24,8 @@ def schema_of(source: Source) -> Schema:
         return PLANT_SCHEMA
     if source.kind == "rate":
         return RATE_SCHEMA
+    if source.kind == "edge":
+        return EDGE_SCHEMA
     return Schema.from_arrow(pa.schema(_arrow_fields(source.frame)))
 
 

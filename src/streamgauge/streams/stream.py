@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +75,9 @@ class Stream:
         row adds itself.
     capacity
         Values of members that deferred queries may read a tick, in the whole home. None: any.
+    width
+        Column that says how wide the bound around the one value column is: the true value of a
+        series lies within half of it of the value, until its next row. None: values are exact.
     """
 
     name: str
@@ -88,6 +92,7 @@ class Stream:
     future: Duration | None = DAY
     changes: str | None = None
     capacity: int | None = None
+    width: str | None = None
 
     def __post_init__(self) -> None:
         if self.schema.type(self.time) not in ("time", "int"):
@@ -116,6 +121,64 @@ class Stream:
                 f"got {self.tick} us",
                 "write tick='1 s'",
             )
+        if self.width is not None or self.source_dict().get("kind") == "edge":
+            self._check_bounds()
+
+    def _check_bounds(self) -> None:
+        """Raise unless rows can be bounds of one value of each series."""
+        if self.width is None:
+            raise BindError(
+                f"stream {self.name!r} comes from agents but names no width",
+                "agents tell bounds: a value and how wide it is",
+                "write WIDTH width; in Python width='width'",
+            )
+        if self.schema.type(self.width) != "float" or self.width in (*self.key, self.time):
+            raise BindError(
+                f"column {self.width!r} of stream {self.name!r} cannot be the width of bounds",
+                f"its type is {self.schema.type(self.width)}",
+                "name a float column that is no key",
+            )
+        floats = self._floats()
+        if len(floats) != 1:
+            raise BindError(
+                f"stream {self.name!r} must have one value for its bounds to be around",
+                f"float columns besides {self.width!r}: {', '.join(floats) or 'none'}",
+                "declare one float column for the value and one for its width",
+            )
+        if not self.key:
+            raise BindError(
+                f"stream {self.name!r} has bounds but no key, so it has no series",
+                f"the width is {self.width!r}",
+                "declare KEY; in Python key='...'",
+            )
+        if self.expected_gap is not None:
+            raise BindError(
+                f"no gap is expected of the bounds of stream {self.name!r}",
+                f"expected_gap is {self.expected_gap} us, and a bound holds until the next row",
+                "leave it out; a row without a width says that a series is interrupted",
+            )
+        if self.late.policy == "revise":
+            raise BindError(
+                f"bounds of stream {self.name!r} cannot be revised",
+                f"late rows revise {self.late.reach} us back",
+                "leave LATE REVISE out: answers were within their bars when they were given",
+            )
+
+    def _floats(self) -> list[str]:
+        """Float columns that may hold the value of a bound."""
+        taken = (*self.key, self.time, self.width)
+        return [n for n, kind in self.schema.columns if kind == "float" and n not in taken]
+
+    @property
+    def value(self) -> str | None:
+        """Column that bounds are around; None when values are exact."""
+        return None if self.width is None else self._floats()[0]
+
+    def computing(self, schema: Schema) -> Stream:
+        """The same stream with columns that are computed, which its declaration need not fit."""
+        wide = copy(self)
+        object.__setattr__(wide, "schema", schema)
+        return wide
 
     def source_dict(self) -> dict[str, Any]:
         """The source as a mapping."""
@@ -139,7 +202,7 @@ class Stream:
             "keep": self.keep,
             "future": self.future,
         }
-        more = {"changes": self.changes, "capacity": self.capacity}
+        more = {"changes": self.changes, "capacity": self.capacity, "width": self.width}
         return {**plain, **{name: given for name, given in more.items() if given is not None}}
 
     @classmethod
@@ -158,4 +221,5 @@ class Stream:
             future=data["future"],
             changes=data.get("changes"),
             capacity=data.get("capacity"),
+            width=data.get("width"),
         )

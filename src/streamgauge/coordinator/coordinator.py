@@ -1,0 +1,275 @@
+"""Coordinator: hears the agents of one stream, shares width out, closes ticks.
+
+It lives beside the job, in threads: the doors take reports, one loop closes ticks and adjusts
+widths. Everything it decides follows from the spool, so it may be killed at any point.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from streamgauge.coordinator.allotment import Allotment, warm
+from streamgauge.coordinator.demands import Demands
+from streamgauge.coordinator.door_http import HttpDoor
+from streamgauge.coordinator.door_kafka import KafkaDoor
+from streamgauge.coordinator.door_mqtt import MqttDoor
+from streamgauge.coordinator.intake import Intake
+from streamgauge.coordinator.landing import Landing
+from streamgauge.coordinator.options import Options
+from streamgauge.coordinator.tokens import Tokens
+from streamgauge.edge.protocol import Reply
+from streamgauge.kernel.errors import StreamgaugeError
+from streamgauge.kernel.files import write_json
+from streamgauge.kernel.time import SECOND, Duration, Instant
+from streamgauge.log.home import Home
+from streamgauge.streams.stream import Stream
+
+# A new part of the spool is begun when one has grown to this, or this old.
+PART_BYTES = 16 << 20
+PART_AGE = 60 * SECOND
+# Ticks wait this long for a job that is behind, so that many are taken together.
+PATIENCE = 10 * SECOND
+REFRESH = SECOND
+LOOP_SECONDS = 0.05
+# Objects whose figures are shown, widest burden first.
+SHOWN_OBJECTS = 1000
+
+
+class Door(Protocol):
+    """A way in for reports."""
+
+    def start(self) -> None:
+        """Open it."""
+
+    def stop(self) -> None:
+        """Close it; requests in work are finished."""
+
+
+def steady_clock() -> Callable[[], Instant]:
+    """A clock that starts at the wall clock's time and never goes back."""
+    begun, steady = time.time_ns() // 1000, time.monotonic_ns() // 1000
+    return lambda: begun + time.monotonic_ns() // 1000 - steady
+
+
+class Coordinator:
+    """The coordinator of one stream.
+
+    Parameters
+    ----------
+    home
+        The home whose job answers the queries.
+    stream
+        A stream that agents feed.
+    options
+        How it listens and waits; those of the stream's declaration when None.
+    now
+        Its clock; the machine's when None.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        stream: Stream,
+        options: Options | None = None,
+        *,
+        now: Callable[[], Instant] | None = None,
+    ) -> None:
+        self.home = home
+        self.stream = stream
+        self.options = options or Options.of(stream)
+        self.now = now or steady_clock()
+        self.directory = edge_directory(home, stream.name)
+        self.intake = Intake(stream, self.options, self.directory / "spool", self.now)
+        self.landing = Landing(home, stream)
+        self.allotment = Allotment(self.intake, Demands(home, stream))
+        self.intake.allot = self.allotment.heard
+        self.intake.sample = self.allotment.asked.sample
+        self.doors: list[Door] = []
+        self.failure: str | None = None
+        self._halt = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._refreshed = self._adjusted = self._shown = self._parted = self.now()
+        self._landed = self._parted
+        if self.intake.redo is not None:
+            redo = self.intake.redo
+            self.landing.land(redo.upto, redo.rows, self.intake.cache.bounds)
+        elif self.intake.begun:
+            self.landing.advance(self.intake.closed)
+
+    def take(self, data: bytes, received: Instant | None = None) -> Reply:
+        """Take a report of an agent; give what to answer it."""
+        return self.intake.take(data, self.now() if received is None else received)
+
+    # The clock
+
+    def turn(self) -> None:
+        """Do all that is due: close ticks, follow queries, adjust widths, show figures."""
+        now = self.now()
+        if _due(now, self._refreshed, REFRESH):
+            self._refreshed = now
+            self.allotment.refresh(now)
+        if _due(now, self._adjusted, self.options.adjust):
+            self._adjusted = now
+            self.allotment.adjust(now)
+        self._close(now)
+        if _due(now, self._shown, SECOND):
+            self._shown = now
+            self.show()
+
+    def _close(self, now: Instant) -> None:
+        upto = self.intake.horizon(now)
+        if upto <= self.intake.closed:
+            return
+        if self.landing.behind and now - self._landed < PATIENCE:
+            return
+        self._landed = now
+        closing = self.intake.close(upto)
+        if self.intake.begun:
+            self.landing.land(upto, closing.rows, self.intake.cache.bounds)
+        if self.intake.spool.size > PART_BYTES or _due(now, self._parted, PART_AGE):
+            self._parted = now
+            self.intake.rotate()
+
+    def start(self) -> None:
+        """Open the doors and begin to close ticks."""
+        self._halt.clear()
+        warm()
+        tokens = Tokens.read(self.options.tokens)
+        if self.options.listen is not None:
+            door = HttpDoor(self, self.options, tokens)
+            door.start()
+            self.doors.append(door)
+            (self.directory / "address").write_text(door.address + "\n")
+        if self.options.broker is not None:
+            kafka = self.options.broker.scheme == "kafka"
+            broker = KafkaDoor(self, self.options) if kafka else MqttDoor(self, self.options)
+            broker.start()
+            self.doors.append(broker)
+        name = f"streamgauge-coordinator-{self.stream.name}"
+        self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        """Where agents find it: the address of its web door."""
+        return next((d.address for d in self.doors if isinstance(d, HttpDoor)), "")
+
+    def _loop(self) -> None:
+        try:
+            while not self._halt.wait(LOOP_SECONDS):
+                self.turn()
+        except (StreamgaugeError, OSError) as error:
+            self.failure = str(error)
+
+    def stop(self) -> None:
+        """Close the doors; what was acknowledged is kept."""
+        for door in self.doors:
+            door.stop()
+        self.doors.clear()
+        self._halt.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self.show()
+        self.intake.stop()
+
+    def forget(self, agent: str) -> None:
+        """Wait no longer for an agent that is gone for good; its objects leave the answers."""
+        with self.intake.lock:
+            places = self.intake.cache.of(agent)
+            self.intake.forget(agent)
+            self.allotment.forget(places)
+
+    # Figures
+
+    def show(self) -> None:
+        """Write the figures where other processes find them."""
+        write_json(self.directory / "status.json", self.status())
+
+    def status(self) -> dict[str, Any]:
+        """Figures of the stream, its agents and its objects."""
+        now = self.now()
+        with self.intake.lock:
+            agents = [self._agent(name, now) for name in sorted(self.intake.agents)]
+            objects = self._objects()
+            intake, cache = self.intake, self.intake.cache
+            totals = {
+                name: sum(agent[name] for agent in agents)
+                for name in ("reports", "updates", "beats", "duplicates", "late", "refused")
+            }
+            return {
+                "stream": self.stream.name,
+                "now": now,
+                "closed": intake.closed,
+                "address": self.address,
+                "failure": self.failure,
+                "agents": agents,
+                "objects": objects,
+                "totals": {
+                    **totals,
+                    "agents": len(agents),
+                    "interrupted": sum(agent["state"] != "heard" for agent in agents),
+                    "objects": len(cache.bounds),
+                    "queries": self.allotment.asked.constraints.n_queries,
+                    "unreadable": intake.refused,
+                    "unknown_versions": cache.unknown_versions,
+                    "rows": self.landing.rows,
+                    "files": self.landing.files,
+                    "flushes": intake.spool.flushes,
+                },
+            }
+
+    def _agent(self, name: str, now: Instant) -> dict[str, Any]:
+        agent = self.intake.agents[name]
+        tally = agent.tally
+        return {
+            "agent": name,
+            "state": "interrupted" if name in self.intake.cache.unheard else "heard",
+            "boot": agent.boot,
+            "heard": agent.heard,
+            "silent": max(0, now - agent.heard) / SECOND,
+            "through": agent.through,
+            "offset": None if agent.offset is None else agent.offset / SECOND,
+            "objects": len(agent.places),
+            "waiting": len(agent.held),
+            **{name: getattr(tally, name) for name in tally.__dataclass_fields__},
+        }
+
+    def _objects(self) -> list[dict[str, Any]]:
+        figures = self.allotment.figures()
+        held, burden = figures["held"].tolist(), figures["burden"].tolist()
+        rows: list[dict[str, Any]] = []
+        for place, bound in enumerate(self.intake.cache.bounds):
+            known = place < len(held)
+            weight = burden[place] if known else 0.0
+            rows.append(
+                {
+                    "key": list(bound.key),
+                    "agent": bound.agent,
+                    "value": _finite(bound.value),
+                    "width": _finite(held[place]) if known else None,
+                    "burden": _finite(weight),
+                    "updates": bound.updates,
+                    "version": bound.newest,
+                }
+            )
+        rows.sort(key=lambda row: -(row["burden"] or 0.0))
+        return rows[:SHOWN_OBJECTS]
+
+
+def edge_directory(home: Home, stream: str) -> Path:
+    """Where the coordinator of a stream keeps its files."""
+    return home.root / "edge" / stream
+
+
+def _due(now: Instant, last: Instant, period: Duration) -> bool:
+    return now - last >= period
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

@@ -1,0 +1,186 @@
+"""Spool: what the coordinator was told and has decided, in order, on the disk.
+
+All else follows from it: a coordinator that starts reads the newest snapshot and the records after
+it, and is where the last one was. A record is a length, a checksum and bytes; the last one may be
+torn and then never was. Many threads that wait for the disk share one flush.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from streamgauge.kernel.errors import EngineFailure, StateTooOld
+from streamgauge.kernel.files import number_name, numbered, read_json, write_json
+
+_HEAD = struct.Struct("<II")
+PART = ".spool"
+SNAPSHOT = ".json"
+
+
+class Spool:
+    """Records in numbered parts, each after a snapshot of what went before.
+
+    Parameters
+    ----------
+    directory
+        Where the parts and snapshots are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> directory = Path(tempfile.mkdtemp())
+    >>> spool = Spool(directory)
+    >>> spool.snapshot(), list(spool.records())
+    (None, [])
+    >>> spool.begin({"closed": 0})
+    >>> spool.commit(spool.append(b"first"))
+    >>> spool.close()
+    >>> again = Spool(directory)
+    >>> again.snapshot(), list(again.records())
+    ({'closed': 0}, [b'first'])
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.number = max(numbered(directory, SNAPSHOT), default=0)
+        self._file: BinaryIO | None = None
+        self._lock = threading.Condition()
+        self._waiting: list[bytes] = []
+        self._appended = 0
+        self._durable = 0
+        self._flushing = False
+        self._failure: OSError | None = None
+        self.size = 0
+        self.flushes = 0
+
+    def snapshot(self) -> Any:
+        """The newest snapshot; None when there is none."""
+        path = self.directory / number_name(self.number, SNAPSHOT)
+        return read_json(path) if path.exists() else None
+
+    def records(self) -> Iterator[bytes]:
+        """Records after the newest snapshot; one that is torn at the end is left out."""
+        parts = [number for number in numbered(self.directory, PART) if number >= self.number]
+        for number in parts:
+            yield from _read(self.directory / number_name(number, PART), number == parts[-1])
+
+    def begin(self, state: Any) -> None:
+        """Start a new part after a snapshot; all that the snapshot covers is let go.
+
+        The caller sees to it that nothing is appended meanwhile.
+        """
+        self.commit(self._appended)
+        number = max([self.number, *numbered(self.directory, PART)]) + 1
+        write_json(self.directory / number_name(number, SNAPSHOT), state)
+        if self._file is not None:
+            self._file.close()
+        path = self.directory / number_name(number, PART)
+        self._file = path.open("ab")
+        sync_directory(self.directory)
+        self.number, self.size = number, 0
+        for suffix in (PART, SNAPSHOT):
+            for old in numbered(self.directory, suffix):
+                if old < number:
+                    (self.directory / number_name(old, suffix)).unlink(missing_ok=True)
+
+    def append(self, payload: bytes) -> int:
+        """Put a record after the others; return the ticket by which `commit` waits for it."""
+        framed = _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
+        with self._lock:
+            self._waiting.append(framed)
+            self._appended += 1
+            self.size += len(framed)
+            return self._appended
+
+    @property
+    def ticket(self) -> int:
+        """Ticket of the newest record."""
+        return self._appended
+
+    def commit(self, ticket: int) -> None:
+        """Return when a record is on the disk; whoever comes first flushes for all."""
+        while True:
+            with self._lock:
+                self._lock.wait_for(lambda: self._durable >= ticket or not self._flushing)
+                if self._failure is not None:
+                    raise _stopped(self.directory, self._failure)
+                if self._durable >= ticket:
+                    return
+                self._flushing = True
+                batch, self._waiting = self._waiting, []
+                upto = self._appended
+            self._flush(batch, upto)
+
+    def _flush(self, batch: list[bytes], upto: int) -> None:
+        failure: OSError | None = None
+        try:
+            assert self._file is not None, "append before begin"
+            self._file.write(b"".join(batch))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            # What the disk holds now is unknown, so nothing may be added to it.
+            failure = error
+        with self._lock:
+            self._flushing = False
+            self._failure = failure or self._failure
+            if failure is None:
+                self._durable = max(self._durable, upto)
+                self.flushes += 1
+            self._lock.notify_all()
+
+    def close(self) -> None:
+        """Let the file go; what was not committed may be lost."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _read(path: Path, last: bool) -> Iterator[bytes]:
+    data = path.read_bytes()
+    place = 0
+    while place < len(data):
+        payload = _record(data, place)
+        if payload is None:
+            if last:
+                return
+            raise StateTooOld(
+                f"the spool {path.name} is damaged",
+                f"a record at byte {place} of {len(data)} does not match its checksum",
+                "restore the file, or delete the spool: agents announce themselves anew",
+            )
+        yield payload
+        place += _HEAD.size + len(payload)
+
+
+def _record(data: bytes, place: int) -> bytes | None:
+    if place + _HEAD.size > len(data):
+        return None
+    size, check = _HEAD.unpack_from(data, place)
+    payload = data[place + _HEAD.size : place + _HEAD.size + size]
+    # Zeros that a crash left behind the end look like an empty record; there is none.
+    whole = 0 < size == len(payload)
+    return payload if whole and zlib.crc32(payload) == check else None
+
+
+def sync_directory(directory: Path) -> None:
+    """Make the names in a directory durable."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _stopped(directory: Path, error: OSError) -> EngineFailure:
+    return EngineFailure(
+        "the coordinator can no longer write what it hears",
+        f"{error} in {directory}",
+        "mend the disk and start again: nothing that was acknowledged is lost",
+    )

@@ -1,0 +1,41 @@
+"""State of the bounds of a shard in the wire format."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from streamgauge.engine.bounds_piece import BoundsPiece
+from streamgauge.kernel.wire import Array
+from streamgauge.operators.bounds import Bounds
+from streamgauge.plan.sharing import BoundsKey
+
+Arrays = dict[str, Array]
+
+
+def pack_bounds(prefix: str, piece: BoundsPiece, arrays: Arrays) -> dict[str, Any]:
+    """Plain values of a piece; its arrays are added to `arrays`."""
+    for name, column in piece.bounds._asdict().items():
+        arrays[f"{prefix}/{name}"] = column
+    arrays[f"{prefix}/who"] = np.array(piece.who, np.int64).reshape(len(piece.who), 3)
+    arrays[f"{prefix}/memory"] = piece.memory
+    # Most queries are one cell without a name.
+    named = {str(at): text for at, text in enumerate(piece.texts) if text}
+    return {"key": piece.key.text(), "texts": named}
+
+
+def unpack_bounds(prefix: str, values: dict[str, Any], arrays: Arrays) -> BoundsPiece:
+    """Read a piece back."""
+    memory = arrays[f"{prefix}/memory"]
+    texts = [""] * len(memory)
+    for at, text in values["texts"].items():
+        texts[int(at)] = text
+    return BoundsPiece(
+        BoundsKey(*json.loads(values["key"])[1:]),
+        Bounds(**{name: arrays[f"{prefix}/{name}"] for name in Bounds._fields}),
+        [(number, version, size) for number, version, size in arrays[f"{prefix}/who"].tolist()],
+        texts,
+        memory,
+    )

@@ -1,0 +1,78 @@
+"""Figures of agents and their objects, as any process may read them from a home."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from streamgauge.log.home import Home
+
+_TIME = pa.timestamp("us", tz="UTC")
+
+AGENTS = pa.schema(
+    [
+        ("stream", pa.string()),
+        ("agent", pa.string()),
+        ("state", pa.string()),
+        ("heard", _TIME),
+        ("through", _TIME),
+        ("offset", pa.float64()),
+        ("objects", pa.int64()),
+        ("readings", pa.int64()),
+        ("updates", pa.int64()),
+        ("reports", pa.int64()),
+        ("beats", pa.int64()),
+        ("late", pa.int64()),
+        ("refused", pa.int64()),
+    ]
+)
+OBJECTS = pa.schema(
+    [
+        ("stream", pa.string()),
+        ("key", pa.list_(pa.string())),
+        ("agent", pa.string()),
+        ("value", pa.float64()),
+        ("width", pa.float64()),
+        ("burden", pa.float64()),
+        ("updates", pa.int64()),
+    ]
+)
+
+
+def agents(home: Home, stream: str | None = None) -> pa.Table:
+    """One row for each agent: whether it is heard, and what it sent of what it read.
+
+    `state` is heard or interrupted, as its coordinator last wrote; `offset` is how many seconds
+    its clock is behind the coordinator's; `readings` are the values it looked at, `updates` those
+    that left their bounds and were sent.
+    """
+    return _table(home, stream, "agents", AGENTS)
+
+
+def objects(home: Home, stream: str | None = None) -> pa.Table:
+    """One row for each object: its value, the width of its bound and its burden.
+
+    The burden is messages a second for each unit of width: where it is high, width is missing.
+    Of many objects those with the largest burden are shown.
+    """
+    return _table(home, stream, "objects", OBJECTS)
+
+
+def _table(home: Home, stream: str | None, part: str, schema: pa.Schema) -> pa.Table:
+    rows = [
+        {"stream": status["stream"], **row}
+        for status in _statuses(home)
+        if stream in (None, status["stream"])
+        for row in status[part]
+    ]
+    columns = {
+        field.name: pa.array([row.get(field.name) for row in rows], field.type) for field in schema
+    }
+    return pa.table(columns, schema=schema)
+
+
+def _statuses(home: Home) -> list[dict[str, Any]]:
+    places = sorted((home.root / "edge").glob("*/status.json"))
+    return [json.loads(place.read_text()) for place in places]

@@ -1,0 +1,1 @@
+"""Agents and a coordinator as processes, with a network between them that fails."""
