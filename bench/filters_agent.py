@@ -77,9 +77,9 @@ def measure(*, quick: bool = False) -> dict[str, float]:
         `passed`: share of the readings that were sent.
     """
     lines = QUICK_LINES if quick else LINES
-    base, _ = _run(b"", ["--once"])
+    base, _ = run_command(b"", ["--once"])
     text = walk_lines(lines)
-    used, updates = _run(text, ["--once", "--grace", "60s"])
+    used, updates = run_command(text, ["--once", "--grace", "60s"])
     offers = 100_000 if quick else 300_000
     script = OFFERS.format(offers=offers, width=WIDTH)
     found = subprocess.run(
@@ -105,7 +105,7 @@ def walk_lines(lines: int) -> bytes:
     return "".join(found).encode()
 
 
-def _run(text: bytes, options: list[str]) -> tuple[dict[str, Any], int]:
+def run_command(text: bytes, options: list[str]) -> tuple[dict[str, Any], int]:
     """Run the command on a text; what it used, and how many updates arrived."""
     with tempfile.TemporaryDirectory() as state, Coordinator() as coordinator:
         source = Path(state) / "lines"

@@ -41,10 +41,10 @@ SYN, SYN_ACK = 0x02, 0x12
 
 STREAM = """
 CREATE STREAM hosts (host STRING, kind STRING, ts TIME, value FLOAT, width FLOAT)
-    FROM EDGE 'http://127.0.0.1:0' KEY host, kind TIME ts WIDTH width;
+    FROM EDGE 'http://127.0.0.1:0' KEY host, kind TIME ts WIDTH width LATENCY 2 s;
 """
 ASKED = """
-SELECT SUM(value) FROM hosts [PARTITION BY host, kind ROWS 1] WHERE kind IN ({kinds})
+SELECT SUM(value) FROM hosts WHERE kind IN ({kinds})
 GUARANTEED WITHIN {within};
 """
 # Name, digit in the kinds it reads, how far off it may be in packets a second.
@@ -236,7 +236,7 @@ def sent(gauge: sg.Gauge) -> int:
     return sum(gauge.agents("hosts")["updates"].to_pylist())
 
 
-def measure(gauge: sg.Gauge, replay: Replay, seconds: int = 16) -> None:
+def measure(gauge: sg.Gauge, replay: Replay, seconds: int = 12) -> None:
     """Print how many readings of some seconds of traffic were sent."""
     before, begin = sent(gauge), replay.readings
     until(lambda: replay.readings >= begin + seconds * len(replay.values))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 # Folders whose tests run engines, commands or compiled synopses: right, and seconds each.
-SLOW = ("bench", "cli", "docs", "engine", "execute")
+SLOW = ("bench", "cli", "coordinator", "docs", "edge", "engine", "execute")
 MARKS = ("slow", "synopses", "guarantees", "spark", "cluster", "chaos", "nightly")
 TESTS = Path(__file__).parent
 
@@ -45,6 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(mark)
             if set(SLOW).intersection(folders):
                 item.add_marker("slow")
+            if "edge_faults" in folders:
+                item.add_marker("chaos")
         elif "synopses" in item.path.parts:
             item.add_marker("slow")
     items.sort(key=_cost)

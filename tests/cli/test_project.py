@@ -255,3 +255,19 @@ def test_a_schema_that_was_read_once_stays(bringing: Bringing, tmp_path: Path) -
     (tmp_path / "in" / "a.csv").unlink()
     bringing(text)
     assert expected_registry(bringing.gauge.home).streams["s"].schema.names == ("ts", "v")
+
+
+def test_a_stream_that_agents_feed(tmp_path: Path) -> None:
+    (tmp_path / "tokens").write_text("a-long-token\n")
+    text = """
+        [streams.hosts]
+        source = {kind = "edge", listen = "http://127.0.0.1:0", latency = "2 s", tokens = "tokens"}
+        time = "ts"
+        key = "object"
+        schema = {object = "string", ts = "time", value = "float", width = "float"}
+        width = "width"
+    """
+    (stream,) = written(tmp_path, text).streams
+    assert stream.width == "width"
+    assert stream.source.options["tokens"] == str(tmp_path / "tokens")
+    assert stream.source.options["latency"] == "2 s"

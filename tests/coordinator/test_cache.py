@@ -112,6 +112,12 @@ def test_a_moving_bound_has_a_row_at_each_tick() -> None:
     assert [row.value for row in close(cache, 3, 5)] == [20.0]
 
 
+def test_a_moving_bound_that_is_sent_at_a_tick_has_one_row_there() -> None:
+    cache = cache_of("a")
+    cache.told(0, Update(0, at(1), 10.0, 0, 2.0))
+    assert [(row.at, row.value) for row in close(cache, 0, 2)] == [(at(1), 10.0), (at(2), 12.0)]
+
+
 def test_an_object_that_left_has_no_value() -> None:
     cache = cache_of("a")
     cache.told(0, Update(0, at(0.5), 1.0, 0))

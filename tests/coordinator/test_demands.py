@@ -15,7 +15,7 @@ from streamgauge.contracts.contract import Contract
 from streamgauge.coordinator.cache import Bound
 from streamgauge.coordinator.demands import Asked, Demands, Roll, asked_of, moved
 from streamgauge.log.home import Home
-from streamgauge.operators.aggregate import avg, count, max_, min_, total
+from streamgauge.operators.aggregate import avg, count, maximum, minimum, total
 from streamgauge.operators.predicate import col
 from streamgauge.plan.members import Members
 from streamgauge.plan.query import Query, every, on_change
@@ -65,7 +65,7 @@ def test_an_average_counts_who_has_a_value() -> None:
 
 
 def test_extremes_limit_each_member() -> None:
-    for select in (min_("load"), max_("load")):
+    for select in (minimum("load"), maximum("load")):
         assert ask(query(select)).constraints.caps.tolist() == [6.0] * 4
 
 
@@ -146,14 +146,15 @@ def test_a_share_of_the_value_follows_the_value() -> None:
     across = [bound("a", "cpu", value=-30.0), *BOUNDS[1:]]
     assert ask(query(contract=owed), bounds=across).constraints.caps.tolist() == [0.0] * 4
     assert (
-        ask(query(min_("load"), contract=owed), bounds=wide).constraints.caps.tolist() == [0.0] * 4
+        ask(query(minimum("load"), contract=owed), bounds=wide).constraints.caps.tolist()
+        == [0.0] * 4
     )
 
 
 def test_padding_is_taken_from_what_is_owed() -> None:
     padded = [bound(*one.key, pad=0.5) for one in BOUNDS]
     assert ask(query(), bounds=padded).constraints.budgets.tolist() == [4.0]
-    assert ask(query(max_("load")), bounds=padded).constraints.caps.tolist() == [5.5] * 4
+    assert ask(query(maximum("load")), bounds=padded).constraints.caps.tolist() == [5.5] * 4
     padded[0].pad = math.inf
     assert ask(query(), bounds=padded).constraints.caps.tolist() == [0.0] * 4
 

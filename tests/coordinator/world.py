@@ -5,6 +5,7 @@ Nothing here waits: time is a number that the test moves.
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -146,9 +147,13 @@ class World:
         directory = self.home.root / "spool"
         self.intake = Intake(STREAM, self.options, directory, lambda: self.now, self.allot)
         self.landing = Landing(self.home, STREAM)
-        if self.intake.redo is not None:
-            redo = self.intake.redo
-            self.landing.land(redo.upto, redo.rows, self.intake.cache.bounds)
+
+    def land(self) -> None:
+        closing = self.intake.unlanded
+        if closing is not None:
+            self.landing.land(closing.upto, closing.rows, self.intake.cache.bounds)
+            self.intake.landed()
+            self.note()
 
     def allot(self, news: News, now: Instant) -> list[Grant]:
         return [grant for place, _ in news.updates for grant in self.some_grant(place)]
@@ -172,9 +177,8 @@ class World:
         self.now += span
         upto = self.intake.horizon(self.now)
         if upto > self.intake.closed:
-            closing = self.intake.close(upto)
-            self.landing.land(upto, closing.rows, self.intake.cache.bounds)
-            self.note()
+            self.intake.close(upto)
+            self.land()
 
     def send(self, name: str, which: int = 0) -> None:
         if not self.sources[name].down:
@@ -202,8 +206,9 @@ class World:
     def crash(self, how: str) -> None:
         """Kill the coordinator: between two things, or within the closing of a tick."""
         upto = self.intake.horizon(self.now)
-        if how == "closing" and upto > self.intake.closed:
+        if how in ("closing", "twice") and upto > self.intake.closed:
             self.intake.close(upto)
+        known = self.known()
         self.intake.stop()
         parts = sorted((self.home.root / "spool").glob("*.spool"))
         if how == "torn":
@@ -213,7 +218,19 @@ class World:
             with parts[-1].open("ab") as file:
                 file.write(bytes(4096))
         self.open()
-        self.note()
+        if how == "twice":
+            self.intake.stop()
+            self.open()
+        assert self.known() == known, "what was read again is not what was known"
+        self.land()
+
+    def known(self) -> str:
+        """All that follows from the records."""
+        agents = [
+            (agent.name, agent.boot, agent.seq, sorted(agent.held), agent.gaps, agent.numbers)
+            for agent in self.intake.agents.values()
+        ]
+        return repr((agents, self.intake.closed, json.dumps(self.intake.cache.as_dict())))
 
     def exchange(self, name: str) -> None:
         """One report and its reply, over a network that works."""

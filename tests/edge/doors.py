@@ -83,6 +83,8 @@ class HttpDoor:
         self.headers.append(dict(request.headers))
         self.paths.append(request.path)
         status, headers, said = 200, {}, b""
+        # As a server does with a connection that was idle for long: without a word.
+        request.close_connection = self.closing
         if self.script:
             step = self.script.pop(0)
             if step is None:
@@ -97,9 +99,6 @@ class HttpDoor:
         request.send_header("Content-Length", str(len(said)))
         request.end_headers()
         request.wfile.write(said)
-        if self.closing:
-            # As a server does with a connection that was idle for long: without a word.
-            request.close_connection = True
 
     def __enter__(self) -> HttpDoor:
         self._thread.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,7 @@ def test_what_is_fed_arrives_and_stopping_tells_the_rest(link: MemoryLink) -> No
         assert agent.contact(60.0)
         wait_until(lambda: link.desk.values() == [1.0, 2.0], 60, what="both values")
         agent.feed("pump/flow", 3.0)
+    assert agent.stop(), "a second stop does nothing"
     assert link.desk.values() == [1.0, 2.0, 3.0]
     assert link.closed == 1
     assert link.threads == {"edge-link"}, "who reads never talks"
@@ -183,6 +185,34 @@ def test_the_coordinator_sets_the_period_of_a_polled_source(link: MemoryLink) ->
     wait_until(lambda: 7.5 in polled.periods, 60, what="the asked period")
     link.desk.sample = None
     wait_until(lambda: polled.period == 1.0, 60, what="its own period again")
+    agent.halt()
+    reader.join()
+    agent.stop(60.0)
+
+
+def test_a_source_that_goes_blind_is_vouched_for_again_when_it_was_read(link: MemoryLink) -> None:
+    class Flickering(Polled):
+        def read(self, wait: float) -> list[Reading] | None:
+            found = super().read(wait)
+            return [] if self.blind else found
+
+    events: list[str] = []
+    agent = Agent(link, "hosts", "pump", beat="20 ms", log=lambda name, facts: events.append(name))
+    source = Flickering()
+    reader = threading.Thread(target=agent.run, args=(source,))
+    reader.start()
+
+    def vouched() -> list[int]:
+        return [boot.through for boot in link.desk.boots.values() if boot.through]
+
+    wait_until(vouched, 60, what="something vouched for")
+    source.blind = True
+    wait_until(lambda: "blind" in events, 60, what="the agent to notice")
+    before = max(vouched())
+    source.blind = False
+    wait_until(lambda: max(vouched()) > before, 60, what="more to be vouched for")
+    told = next(iter(link.desk.boots.values())).vouched
+    assert any(low > high for (_, high), (low, _) in pairwise(told)), "there is a gap between"
     agent.halt()
     reader.join()
     agent.stop(60.0)

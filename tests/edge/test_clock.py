@@ -97,6 +97,17 @@ def test_a_step_of_the_wall_clock_leaves_labels_in_place() -> None:
     assert abs(world.clock.label() - (world.now + world.ahead)) <= 10
 
 
+def test_a_reply_to_what_was_sent_before_a_step_teaches_nothing() -> None:
+    world = World(3 * SECOND)
+    sent = world.clock.local()
+    world.stepped = 8 * SECOND
+    assert world.clock.jumped()
+    world.clock.learn(sent, world.now + world.ahead, world.now + world.ahead)
+    assert not world.clock.is_set
+    world.exchange(10, 10)
+    assert world.clock.label() == world.now + world.ahead
+
+
 def test_a_small_step_is_none() -> None:
     world = World(0)
     world.stepped = JUMP

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.filters_agent import run_command, walk_lines
 from streamgauge.testing.waiting import wait_until
 from tests.edge.doors import HttpDoor, refusal
 
@@ -53,6 +54,13 @@ def test_the_agent_needs_nothing_but_python() -> None:
         check=True,
     )
     assert not HEAVY & set(found.stdout.split())
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_the_agent_stays_below_forty_megabytes() -> None:
+    used, updates = run_command(walk_lines(20_000), ["--once", "--grace", "60s"])
+    assert updates > 0
+    assert used["resident_mb"] < 40.0
 
 
 def test_once_sends_what_is_there_and_waits_for_its_receipt(tmp_path: Path) -> None:

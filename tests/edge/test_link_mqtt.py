@@ -14,6 +14,7 @@ from streamgauge.edge.link import Credentials, LinkDown, LinkRefused
 from streamgauge.edge.link_mqtt import MqttLink
 from streamgauge.edge.protocol import Reply, Report
 from streamgauge.edge.readings import Reading, open_readings
+from streamgauge.edge.readings_mqtt import WAITING, MqttReadings
 from streamgauge.testing.waiting import wait_until
 from tests.edge.doors import MqttDoor, SafeDesk, broker
 
@@ -74,6 +75,18 @@ def test_an_agent_goes_on_when_the_broker_comes_back(tmp_path: Path) -> None:
     with broker(tmp_path, port), MqttDoor(port, "hosts", desk):
         wait_until(lambda: desk.values() == [1.0, 2.0], 60, what="the value of the outage")
         assert agent.stop(60.0)
+
+
+def test_more_messages_than_can_wait_leave_the_newest_of_each_topic() -> None:
+    readings = MqttReadings("mqtt://127.0.0.1:1", "plant/+")
+    readings._connect = lambda: None  # type: ignore[method-assign]
+    for number in range(WAITING + 500):
+        readings._take(f"plant/{number % 7}", str(number).encode())
+    found = readings.read(0.0)
+    assert found is not None
+    assert len(found) == WAITING + 7
+    assert readings.skipped == 500 - 7
+    assert sorted(value for _, value, _ in found[-7:]) == [WAITING + 493.0 + n for n in range(7)]
 
 
 def test_readings_of_topics(tmp_path: Path) -> None:

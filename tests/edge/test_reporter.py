@@ -75,20 +75,20 @@ def step(world: World, *, kills: bool, steps: int = 250) -> None:
 
 
 @settings(max_examples=25)
-@given(seed=st.integers(0, 2**32))
-def test_what_is_vouched_for_is_true_whatever_the_network_does(seed: int) -> None:
-    world = World(seed)
+@given(seed=st.integers(0, 2**32), models=st.booleans())
+def test_what_is_vouched_for_is_true_whatever_the_network_does(seed: int, models: bool) -> None:
+    world = World(seed, models=models)
     step(world, kills=False)
     world.settle()
     assert world.check() > 0
 
 
 @settings(max_examples=20)
-@given(seed=st.integers(0, 2**32))
+@given(seed=st.integers(0, 2**32), models=st.booleans())
 def test_what_is_vouched_for_is_true_over_kills(
-    tmp_path_factory: pytest.TempPathFactory, seed: int
+    tmp_path_factory: pytest.TempPathFactory, seed: int, models: bool
 ) -> None:
-    world = World(seed, tmp_path_factory.mktemp("agent"))
+    world = World(seed, tmp_path_factory.mktemp("agent"), models=models)
     first = boot(world)
     step(world, kills=True)
     world.settle()
@@ -297,6 +297,29 @@ def test_a_restart_keeps_a_width_that_was_confirmed(tmp_path: Path) -> None:
     world.check()
 
 
+def test_while_the_source_cannot_be_read_nothing_is_vouched_for() -> None:
+    world = calm()
+    world.feed(a=1.0, b=2.0)
+    world.settle()
+    told = world.desk.boots[boot(world)]
+    vouched = told.through
+    world.now += SECOND
+    world.reporter.look_away()
+    world.now += SECOND
+    world.settle()
+    assert told.through == vouched
+    world.reporter.look_again()
+    world.now += SECOND
+    world.feed(a=1.0)
+    world.settle()
+    assert told.through == vouched, "b was not read yet"
+    world.feed(b=2.0)
+    world.settle()
+    assert told.vouched[-1][0] > vouched + 2 * SECOND
+    assert len(told.updates) == 2, "values inside their bounds need not be sent again"
+    world.check()
+
+
 def test_a_full_spool_keeps_the_newest_values_and_leaves_a_gap() -> None:
     world = World(0, calm=True)
     world.born(limit=2_000)
@@ -307,7 +330,7 @@ def test_a_full_spool_keeps_the_newest_values_and_leaves_a_gap() -> None:
     for value in range(1, 200):
         world.now += SECOND
         world.feed(a=float(value), b=float(-value))
-        world.reporter.message()
+        world.reporter.seal()
     assert world.reporter.spool.full
     assert world.reporter.counts.gaps == 1
     assert len(world.reporter._pending) == 2

@@ -147,11 +147,19 @@ class World:
         while cls.spools:
             cls.spools.pop().close()
 
-    def __init__(self, seed: int, directory: Path | None = None, *, calm: bool = False) -> None:
+    def __init__(
+        self,
+        seed: int,
+        directory: Path | None = None,
+        *,
+        calm: bool = False,
+        models: bool = True,
+    ) -> None:
         self.now: Instant = 1_000 * SECOND
         self.stepped = 0
         self.dice = Dice(seed)
         self.calm = calm
+        self.models = models
         self.directory = directory
         self.desk = Desk(lambda: self.now + AHEAD)
         self.truth: dict[tuple[str, ...], list[tuple[Instant, float]]] = {}
@@ -164,7 +172,7 @@ class World:
         clock = Clock(lambda: self.now + self.stepped, lambda: self.now)
         spool = Spool("pump", self.directory, sync=lambda _handle: None, **more)
         self.spools.append(spool)
-        self.reporter = Reporter("pump", clock, spool)
+        self.reporter = Reporter("pump", clock, spool, models=self.models)
         return self.reporter
 
     def killed(self) -> None:
@@ -182,8 +190,7 @@ class World:
         # Readings that wait for the time to be known are the past when something is vouched for.
         at = self._labelled + 1
         if self.reporter.begun:
-            at = max(self.reporter.clock.label(), self.reporter._latest)
-        self._labelled = at
+            at = self._labelled = max(self.reporter.clock.label(), self.reporter._latest)
         for name, value in values.items():
             self.truth.setdefault((name,), []).append((at, value))
         self.reporter.feed([(name, value, None) for name, value in values.items()])

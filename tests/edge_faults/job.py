@@ -16,12 +16,14 @@ CREATE STREAM tags (site STRING, tag STRING, ts TIME, value FLOAT, width FLOAT)
     FROM EDGE '{listen}' KEY site, tag TIME ts WIDTH width TICK 1 s LATENCY 3 s BEAT 500 ms
     {broker} {tokens};
 """
-# Sums and means over all, over one site, over what one site has of some tags, and extremes.
+# Sums and means over all sites, over one, over some tags of one, and extremes. Objects of the site
+# `liar` are in one query of their own, so that the others can be held against the truth.
 QUERIES = """
 CREATE QUERY heard AS
-SELECT COUNT(value) FROM tags [PARTITION BY site, tag ROWS 1] EVERY 1 s;
+SELECT COUNT(value) FROM tags [PARTITION BY site, tag ROWS 1] WHERE site <> 'liar' EVERY 1 s;
 CREATE QUERY total AS
-SELECT SUM(value) FROM tags [PARTITION BY site, tag ROWS 1] GUARANTEED WITHIN 12;
+SELECT SUM(value) FROM tags [PARTITION BY site, tag ROWS 1] WHERE site <> 'liar'
+GUARANTEED WITHIN 12;
 CREATE QUERY east AS
 SELECT AVG(value) FROM tags [PARTITION BY site, tag ROWS 1] WHERE site = 'east'
 GUARANTEED WITHIN 1.5;
@@ -29,10 +31,14 @@ CREATE QUERY west AS
 SELECT SUM(value) FROM tags [PARTITION BY site, tag ROWS 1] WHERE site = 'west' AND tag <> 'd'
 GUARANTEED WITHIN 3;
 CREATE QUERY highest AS
-SELECT MAX(value) FROM tags [PARTITION BY site, tag ROWS 1] GUARANTEED WITHIN 2;
-CREATE QUERY lowest AS
-SELECT MIN(value) FROM tags [PARTITION BY site, tag ROWS 1] WHERE site <> 'north'
+SELECT MAX(value) FROM tags [PARTITION BY site, tag ROWS 1] WHERE site <> 'liar'
 GUARANTEED WITHIN 2;
+CREATE QUERY lowest AS
+SELECT MIN(value) FROM tags [PARTITION BY site, tag ROWS 1] WHERE site = 'east' OR site = 'west'
+GUARANTEED WITHIN 2;
+CREATE QUERY lies AS
+SELECT SUM(value) FROM tags [PARTITION BY site, tag ROWS 1] WHERE site = 'liar'
+GUARANTEED WITHIN 1;
 """
 
 

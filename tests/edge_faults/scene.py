@@ -18,7 +18,6 @@ from tests.edge_faults.truth import Question, Readings, Verdict, compare, marked
 from tests.relay import PASS, HttpRelay, always
 
 HERE = Path(__file__).parent
-ALL = {(site, tag): 1.0 for site in SITES for tag in TAGS}
 # Long enough for a machine that does eight other things; a condition that holds returns at once.
 PATIENCE = 90.0
 
@@ -28,8 +27,9 @@ def of(*sites: str, tags: tuple[str, ...] = TAGS) -> dict[tuple[str, ...], float
     return {(site, tag): 1.0 for site in sites for tag in tags}
 
 
+ALL = of(*SITES)
 QUESTIONS = (
-    Question("total", "sum", ALL, 12.0),
+    Question("total", "sum", ALL, 12.0, (3.0, 20.0, 12.0)),
     Question("east", "avg", of("east"), 1.5),
     Question("west", "sum", of("west", tags=TAGS[:3]), 3.0),
     Question("highest", "max", ALL, 2.0),
@@ -107,6 +107,14 @@ class Scene:
         """Kill -9."""
         _kill(self.agents.pop(site))
 
+    def freeze(self, name: str) -> None:
+        """Stop a process where it is; connections stay open and nothing is said."""
+        os.killpg(self._process(name).pid, signal.SIGSTOP)
+
+    def thaw(self, name: str) -> None:
+        """Let a frozen process go on."""
+        os.killpg(self._process(name).pid, signal.SIGCONT)
+
     def log(self, site: str) -> Path:
         """What an agent read."""
         return self.directory / f"{site}.readings"
@@ -130,6 +138,14 @@ class Scene:
     def ticks(self, found: list[Answer]) -> list[int]:
         """Ticks at which all objects were known, in order."""
         return sorted({a.as_of for a in found if a.query == "heard" and a.value == len(ALL)})
+
+    def newest(self, name: str) -> Answer | None:
+        """The answer of a query that stands."""
+        return max(
+            (answer for answer in self.answers() if answer.query == name),
+            key=lambda answer: (answer.as_of, answer.epoch),
+            default=None,
+        )
 
     def now(self) -> int:
         """The newest tick that is answered; 0 before all objects are known."""
@@ -193,6 +209,11 @@ class Scene:
     def _kept(self, names: tuple[str, ...]) -> bool:
         newest = {a.query: a for a in self.answers()}
         return all(name in newest and not marked(newest[name]) for name in names)
+
+    def _process(self, name: str) -> subprocess.Popen[bytes]:
+        found = self.job if name == "job" else self.agents[name]
+        assert found is not None, f"{name} does not run"
+        return found
 
     def _fallen(self) -> str:
         """A process that ended by itself; empty: none."""

@@ -6,6 +6,7 @@ Usage: site.py URL SITE LOG STATE SKEW [TOKEN]
 from __future__ import annotations
 
 import math
+import os
 import sys
 import threading
 from pathlib import Path
@@ -46,7 +47,7 @@ def write_down(agent: Agent, log: TextIO) -> None:
         log.flush()
         return offer(source, number, at, value)
 
-    SourceFilter.offer = noted  # type: ignore[method-assign]
+    SourceFilter.offer = noted  # type: ignore[method-assign, assignment]
 
 
 def main(url: str, site: str, log: str, state: str, skew: str, token: str = "") -> None:
@@ -62,6 +63,8 @@ def main(url: str, site: str, log: str, state: str, skew: str, token: str = "") 
         clock=Clock(lambda: wall_clock() + ahead, steady_clock),
         log=lambda event, facts: print(event, facts, flush=True),
     )
+    # Whoever started it is gone when its input ends.
+    threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     never = threading.Event()
     with Path(log).open("a", encoding="utf-8") as opened, agent:
         write_down(agent, opened)

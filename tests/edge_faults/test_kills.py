@@ -10,6 +10,7 @@ from streamgauge.kernel.time import SECOND
 from streamgauge.testing.waiting import wait_until
 from tests.edge_faults.scene import Scene
 from tests.edge_faults.truth import Readings
+from tests.relay import FAULTS, SPOIL, mixed
 
 pytestmark = pytest.mark.chaos
 
@@ -21,11 +22,17 @@ def now() -> int:
     return time.time_ns() // 1_000
 
 
+def let_pass(seconds: float) -> None:
+    """Wait for time itself, where nobody is left who could say that it has passed."""
+    end = now() + seconds * SECOND
+    wait_until(lambda: now() >= end, seconds + 30.0, what="time to pass")
+
+
 def dead(scene: Scene, site: str, seconds: float) -> int:
     """Kill an agent and let it be dead for a while; when it died."""
     scene.kill_agent(site)
     died = now()
-    wait_until(lambda: now() >= died + seconds * SECOND, seconds + 30.0, what="time")
+    let_pass(seconds)
     return died
 
 
@@ -90,14 +97,36 @@ def test_everything_is_killed(scene: Scene) -> None:
     scene.assert_right()
 
 
+def test_an_agent_is_frozen(scene: Scene) -> None:
+    scene.freeze("east")
+    scene.wait_marked("east")
+    scene.wait_kept("west")
+    scene.thaw("east")
+    scene.wait_kept()
+    scene.assert_right()
+
+
+def test_the_job_is_frozen(scene: Scene) -> None:
+    scene.freeze("job")
+    let_pass(5.0)
+    scene.thaw("job")
+    scene.wait_kept()
+    scene.assert_right(kept=5)
+
+
 @pytest.mark.nightly
-def test_many_kills(scene: Scene) -> None:
-    for site in ("east", "west", "north", "east", "west", "north"):
+def test_many_kills_in_a_bad_network(scene: Scene) -> None:
+    # An agent ends when its very first word is refused as unreadable, so none is spoilt here.
+    faults = tuple(fault for fault in FAULTS if fault != SPOIL)
+    for seed, relay in enumerate(scene.relays.values()):
+        relay.fate = mixed(0.2, seed, faults)
+    for site in ("east", "west", "north", "east"):
         scene.kill_agent(site)
         scene.start_agent(site)
         scene.wait_ticks(2)
         scene.kill_job()
         scene.start_job()
         scene.wait_ticks(4)
+    scene.mend()
     scene.wait_kept()
     scene.assert_right()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.edge_faults.scene import Scene
-from tests.relay import PASS, SWALLOW, always, mixed
+from tests.relay import DELAY, PASS, SWALLOW, always, mixed
 
 pytestmark = pytest.mark.chaos
 
@@ -34,3 +34,16 @@ def test_a_hole_in_the_network(scene: Scene) -> None:
     scene.wait_kept()
     scene.assert_right()
     scene.wait_kept("west")
+
+
+def test_messages_later_than_the_latency(scene: Scene) -> None:
+    """The agent gives up on them and sends them again; the job hears them late, and twice."""
+    relay = scene.relays["west"]
+    relay.seconds = 4.0
+    relay.fate = always(DELAY)
+    scene.wait_marked("west")
+    scene.wait_ticks(5)
+    relay.fate = always(PASS)
+    scene.wait_kept()
+    relay.seconds = 0.3
+    scene.assert_right()

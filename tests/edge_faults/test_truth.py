@@ -11,7 +11,7 @@ from streamgauge.contracts.answer import Answer
 from tests.edge_faults.truth import Question, Readings, compare
 
 A, B = ("east", "a"), ("east", "b")
-BOTH = {A: 1.0, B: -1.0}
+BOTH: dict[tuple[str, ...], float] = {A: 1.0, B: -1.0}
 
 
 @pytest.fixture

@@ -59,12 +59,20 @@ class Readings:
 
 @dataclass(frozen=True)
 class Question:
-    """A query as the checker needs it: aggregate, members with weights, what was owed."""
+    """A query as the checker needs it: aggregate, members with weights, what is owed.
+
+    `altered` is what later versions of it are owed, from the second on.
+    """
 
     name: str
     aggregate: str
     members: Mapping[Key, float]
     within: float
+    altered: tuple[float, ...] = ()
+
+    def owed(self, version: int) -> float:
+        """How far off an answer of a version may be."""
+        return (self.within, *self.altered)[version - 1]
 
     def truth(self, readings: Readings, tick: int) -> float:
         """Its exact value at a tick; NaN when a member was not read yet."""
@@ -119,7 +127,7 @@ def compare(
             if marked(answer):
                 verdict.marked += 1
                 verdict.marked_ticks.setdefault(question.name, []).append(tick)
-            elif answer.high - answer.low > 2.0 * question.within * (1.0 + SLACK):
+            elif answer.high - answer.low > 2.0 * question.owed(answer.version) * (1.0 + SLACK):
                 verdict.wide.append(told)
             else:
                 verdict.kept += 1

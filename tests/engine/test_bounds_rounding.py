@@ -16,7 +16,9 @@ from streamgauge.operators.rounding import multiplied, quotient_floor, summed
 
 REACHES = st.floats(0.0, 1e9) | st.sampled_from((0.1, 0.3, 2.5, 1e-12, 5.0))
 CENTRES = st.floats(-1e12, 1e12) | st.sampled_from((0.1, -0.1, 1e6 + 0.1, 20.3, 1e15, 1e-9))
-WEIGHTS = st.floats(-1e6, 1e6).filter(bool) | st.sampled_from((1.0, 0.1, -1.0, 1 / 3))
+WEIGHTS = st.floats(-1e6, 1e6).filter(lambda w: abs(w) > 1e-9) | st.sampled_from(
+    (1.0, 0.1, -1.0, 1 / 3)
+)
 MEMBERS = st.lists(st.tuples(CENTRES, REACHES, WEIGHTS), min_size=1, max_size=12)
 
 
@@ -70,7 +72,7 @@ def test_sums_and_averages_hold_the_real_result(
         noise = Fraction(1, 10**14) * size
         if op == AVG and weighted:
             noise *= 1 + sum(map(abs, weights)) / abs(mass)
-        assert Fraction(high) - Fraction(low) <= most - least + noise + Fraction(1, 10**300)
+        assert Fraction(high) - Fraction(low) <= most - least + noise + Fraction(1, 10**250)
 
 
 @settings(max_examples=200)

@@ -38,18 +38,21 @@ def test_first_widths_are_uniform_less_the_reserve() -> None:
 
 
 def test_the_reply_carries_the_width_that_is_worth_its_price() -> None:
-    manager = started(2, 10.0)
     # One moves eight times as far as the other: four times the width.
-    manager.update(0, 2 * SECOND, 1, 4.0, 2.0)
-    manager.update(1, 2 * SECOND, 1, 256.0, 2.0)
+    manager = started(2, 10.0, Policy(excess=100.0, pace=1.0))
+    rates = (4.0, 256.0)
+    for number in (0, 1):
+        manager.update(number, 2 * SECOND, 1, rates[number], 2.0)
     assert manager.adjust(3 * SECOND) == []
     narrow = manager.update(0, 4 * SECOND, 1, 4.0, 2.0)
     assert narrow is not None
-    assert manager.update(1, 4 * SECOND, 1, 256.0, 2.0).width < 11.0
+    before = manager.update(1, 4 * SECOND, 1, 256.0, 2.0)
+    assert before is not None
+    assert before.width < 11.0
     assert manager.held[0] > narrow.width
     manager.applied(0, narrow.version)
     assert manager.held[0] == narrow.width
-    wide = manager.update(1, 5 * SECOND, manager._ledger.newest_version[1], 256.0, 2.0)
+    wide = manager.update(1, 5 * SECOND, before.version, 256.0, 2.0)
     assert wide is not None
     assert wide.width / narrow.width == pytest.approx(4.0, rel=0.05)
     assert manager.held.sum() <= 20.0
@@ -103,11 +106,11 @@ def test_unqueried_objects_send_nothing_and_some_send_all() -> None:
 def test_weaker_constraints_grow_with_replies() -> None:
     manager = started(2, 10.0)
     assert manager.replace_constraints(average(2, 40.0), 2 * SECOND) == []
-    for number in (0, 1):
-        manager.update(number, 3 * SECOND, 1, 4.0, 2.0)
-    manager.adjust(10 * SECOND)
-    grown = manager.update(0, 11 * SECOND, manager.width(0, 2) and 2 or 1, 4.0, 2.0)
-    assert manager.granted[0] > 30.0 or (grown is not None and grown.width > 30.0)
+    for at in range(3, 12):
+        for number in (0, 1):
+            manager.update(number, at * SECOND, int(manager.newest_versions[number]), 4.0, 2.0)
+        manager.adjust(at * SECOND)
+    assert manager.held.sum() > 60.0
     assert manager.held.sum() <= 80.0
 
 
@@ -123,7 +126,8 @@ def test_stronger_constraints_shrink_at_once_or_when_replies_go_out() -> None:
     before = patient.held.sum()
     for number in (0, 1):
         shrink = patient.update(number, 3 * SECOND, 1, 4.0, 2.0)
-        assert shrink is not None and shrink.width < 10.0
+        assert shrink is not None
+        assert shrink.width < 10.0
         patient.applied(number, shrink.version)
         assert patient.held.sum() <= before
     assert patient.held.sum() <= 8.0
@@ -132,7 +136,8 @@ def test_stronger_constraints_shrink_at_once_or_when_replies_go_out() -> None:
 def test_an_object_that_is_asked_for_again_is_narrowed_at_once() -> None:
     manager = PrecisionManager(Constraints.of(2, [([0], None, 4.0, "linear")]))
     free = manager.update(1, 0, 0)
-    assert free is not None and free.width == NOTHING
+    assert free is not None
+    assert free.width == NOTHING
     manager.update(1, SECOND, 1)
     both = Constraints.of(2, [([0, 1], None, 4.0, "linear")])
     found = manager.replace_constraints(both, 2 * SECOND, immediate=False)
@@ -172,7 +177,7 @@ def test_a_manager_that_was_kept_goes_on_as_if_nothing_had_been() -> None:
     other = PrecisionManager.restore(kept, average(3, 10.0))
     for at in range(4, 20):
         for number in range(3):
-            versions = (int(m._ledger.newest_version[number]) for m in (manager, other))
+            versions = (int(m.newest_versions[number]) for m in (manager, other))
             args = (number, at * SECOND)
             ours, theirs = (
                 m.update(*args, version, float(at * (number + 1)), 2.0)

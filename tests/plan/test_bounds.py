@@ -103,6 +103,7 @@ def test_what_cannot_be_bounds(changes: dict[str, Any], word: str) -> None:
         (Query("q", "hosts", sg.avg("value"), answer=sg.on_close()), "cannot be answered"),
         (Query("q", "hosts", sg.avg("value"), where=sg.col("value") > 3), "by key"),
         (Query("q", "hosts", sg.avg("value"), group_by=("n",)), "by key"),
+        (Query("q", "hosts", sg.avg("value"), where=sg.col("host") == 3), "compared with 3"),
         (Query("q", "hosts", sg.avg("value"), series=("a",), where=sg.col("host") == "a"), "twice"),
         (Query("q", "hosts", sg.avg("value"), contract=Contract.absolute(1.0, confidence=0.9),
                regime="timer"), "is not deferred"),

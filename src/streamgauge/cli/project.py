@@ -18,7 +18,7 @@ from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.time import DurationLike, duration
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
-from streamgauge.sources.declare import FORMATS, Source, files, plant, rate
+from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, rate
 from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
@@ -29,13 +29,17 @@ KEYS = ("gauge", "spark", "streams", "windows", "queries", "include")
 GAUGE_KEYS = ("home", "engine", "master", "max_rows", "shards")
 STREAM_KEYS = (
     "source", "time", "key", "schema", "tick", "expected_gap", "late", "keep", "future",
-    "capacity",
+    "capacity", "width",
 )  # fmt: skip
 SOURCE_KEYS = {
     "files": ("kind", "path", "format", "time_unit", "header", "delimiter"),
     "plant": ("kind", "n_sensors", "seed", "speed"),
     "rate": ("kind", "rows_per_second"),
-}
+    "edge": (
+        "kind", "listen", "broker", "latency", "beat", "adjust", "tokens", "cert", "key", "ca",
+        "rates",
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class DeclaredStream:
     keep: DurationLike
     future: DurationLike | None
     capacity: int | None = None
+    width: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +190,7 @@ def _stream_of(name: str, data: Any, root: Path) -> DeclaredStream:
         keep=table.duration_or("keep", "1 hour"),
         future=None if future == "any" else future,
         capacity=table.positive("capacity"),
+        width=table.text("width"),
     )
 
 
@@ -203,11 +209,22 @@ def _source_of(stream: Table, root: Path) -> Source:
         )
     if kind == "rate":
         return rate(given(table.positive("rows_per_second"), 100))
+    if kind == "edge":
+        return _agents(table, root)
     format = given(table.text("format"), "parquet")
     if format not in FORMATS:
         raise unknown("format", format, list(FORMATS), place)
     options = {key: table.data[key] for key in ("time_unit", "header", "delimiter") if key in table}
     return files(root / table.need("path"), format, **options)
+
+
+def _agents(table: Table, root: Path) -> Source:
+    """Agents; files are named from the directory of the project."""
+    words = ("listen", "broker", "latency", "beat", "adjust")
+    options: dict[str, Any] = {key: table.need(key) for key in words if key in table}
+    places = ("tokens", "cert", "key", "ca")
+    options |= {key: root / table.need(key) for key in places if key in table}
+    return agents(**options, rates=table.data.get("rates"))
 
 
 def _late_of(stream: Table) -> Late:
@@ -292,6 +309,7 @@ def _stream(declared: DeclaredStream, known: Stream | None) -> Stream:
         keep=duration(declared.keep),
         future=None if declared.future is None else duration(declared.future),
         capacity=declared.capacity,
+        width=declared.width,
     )
 
 

@@ -1,7 +1,7 @@
 """What the coordinator knows of each agent, and what it does not take from one.
 
 A name belongs to one boot at a time. Another boot gets it once the first has been silent for a
-while; the first is then refused for good, so that two agents of one name never take turns.
+while, unless what it tells is older. A boot that lost its name and comes back has to begin anew.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import SECOND, Duration, Instant
 from streamgauge.streams.stream import Stream
 
-# Reports that may wait for one before them, and boots that are remembered as replaced.
+# Reports that may wait for one before them.
 MAX_HELD = 10_000
-MAX_RETIRED = 100
+# Numbers that may wait to be announced.
+MAX_UNANNOUNCED = 1_000
+MAX_AGENTS = 10_000
 # Seconds of its long-run rate that an agent may send at once.
-BURST_SECONDS = 5.0
+BURST_SECONDS = 2.0
 NEVER: Instant = 0
 # Stands for an object that another agent tells of.
 FOREIGN = -1
@@ -76,8 +78,6 @@ class Agent:
         Objects by the numbers it gave them, and the other way round; -1 for one of another agent.
     unannounced
         Newest updates of numbers that it used without having said what they stand for.
-    retired
-        Boots that lost the name.
     heard
         When it was last heard, by the coordinator's clock.
     offset
@@ -99,7 +99,6 @@ class Agent:
     numbers: dict[int, int] = field(default_factory=dict)
     places: dict[int, int] = field(default_factory=dict)
     unannounced: dict[int, Update] = field(default_factory=dict)
-    retired: list[str] = field(default_factory=list)
     heard: Instant = NEVER
     offset: Duration | None = None
     tally: Tally = field(default_factory=Tally)
@@ -126,8 +125,6 @@ class Agent:
 
     def replace_boot(self, boot: str) -> None:
         """Give the name to another boot, which begins with nothing."""
-        if self.boot:
-            self.retired = [*self.retired[1 - MAX_RETIRED :], self.boot]
         self.boot, self.seq, self.offset = boot, 0, None
         self.held, self.numbers, self.places = {}, {}, {}
         self.unannounced = {}
@@ -175,7 +172,7 @@ class Agent:
         return agent
 
 
-_PLAIN = ("name", "boot", "seq", "through", "gaps", "retired", "heard", "offset")
+_PLAIN = ("name", "boot", "seq", "through", "gaps", "heard", "offset")
 
 
 @dataclass(slots=True)
@@ -222,8 +219,26 @@ class Gate:
         self.options = options
         self._buckets: dict[str, Bucket] = {}
 
-    def check(self, agent: Agent | None, report: Report, received: Instant, n_places: int) -> None:
+    def check(
+        self,
+        agent: Agent | None,
+        report: Report,
+        received: Instant,
+        n_places: int,
+        n_agents: int = 0,
+    ) -> None:
         """Raise a Refusal unless the report may be taken from its agent."""
+        if agent is None and n_agents >= MAX_AGENTS and not report.beat:
+            raise Refusal(
+                "too many agents",
+                f"{n_agents} known, at most {MAX_AGENTS}",
+                "forget those that are gone, or split the stream",
+                status=413,
+            )
+        if report.seq < 1 and not report.beat:
+            raise Refusal(
+                "a report without a number", f"number {report.seq}", "count from 1", status=400
+            )
         self._check_name(agent, report, received)
         self._check_times(report, received)
         self._check_objects(report, n_places)
@@ -235,15 +250,18 @@ class Gate:
                 status=429,
                 retry=1.0,
             )
+        self._check_numbers(agent, report)
         self._check_flood(report, received)
 
     def _check_name(self, agent: Agent | None, report: Report, received: Instant) -> None:
         if agent is None or report.boot == agent.boot:
             return
         silent = received - agent.heard
-        replaced = report.boot in agent.retired
-        if replaced or (agent.seq > 0 and silent < self.options.silence):
-            why = "its boot was replaced" if replaced else f"heard {silent / SECOND:.1f} s ago"
+        # A report that was long on its way must not bring back a boot that is gone.
+        newest = max([report.through, report.since or 0, *(update.at for update in report.updates)])
+        older = not report.beat and newest + self.options.ahead < agent.through
+        if older or (agent.seq > 0 and silent < self.options.silence):
+            why = "it tells of later" if older else f"heard {silent / SECOND:.1f} s ago"
             raise Refusal(
                 f"agent name {report.agent!r} is in use",
                 f"another agent has it: {why}",
@@ -281,8 +299,23 @@ class Gate:
                 status=413,
             )
 
+    def _check_numbers(self, agent: Agent | None, report: Report) -> None:
+        """Numbers may come before their keys when reports overtake each other, but not many."""
+        known = agent.numbers if agent is not None and agent.boot == report.boot else {}
+        unknown = {update.number for update in report.updates if update.number not in known}
+        unknown -= {number for number, _ in report.objects}
+        if len(unknown) > MAX_UNANNOUNCED:
+            raise Refusal(
+                "numbers that stand for no object",
+                f"{len(unknown)} of them, {min(unknown)} first; at most {MAX_UNANNOUNCED}",
+                "announce objects before their updates",
+                status=400,
+            )
+
     def _check_flood(self, report: Report, received: Instant) -> None:
         rate = self.options.max_updates
+        if len(self._buckets) > 2 * MAX_AGENTS:
+            self._buckets.clear()
         bucket = self._buckets.setdefault(report.agent, Bucket(rate, rate * BURST_SECONDS))
         parts = len(report.updates) + len(report.objects) + len(report.applied) + len(report.left)
         wait = bucket.take(1 + parts, received)

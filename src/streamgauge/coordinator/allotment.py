@@ -78,18 +78,19 @@ class Allotment:
 
     def refresh(self, now: Instant) -> None:
         """Follow what was registered, what was announced and what shares have become."""
+        changed = self.demands.follow() or self._stale
+        if not changed and not moved(self.asked, self.intake.stream, self._bounds):
+            return
+        # Reports that come meanwhile may make it stale again; building it may take a while.
+        self._stale = False
+        asked = self.demands.build(list(self._bounds))
         with self.intake.lock:
-            changed = self.demands.follow() or self._stale
-            if not changed and not moved(self.asked, self.intake.stream, self._bounds):
-                return
-            self._stale = False
             self.builds += 1
-            self.asked = self.demands.build(self._bounds)
-            self.intake.sample = self.asked.sample
-            grants = self.manager.replace_constraints(
-                self.asked.constraints, now, self.asked.every.tolist()
-            )
-            waiting, self._waiting = sorted(self._waiting.items()), {}
+            self.asked, self.intake.sample = asked, asked.sample
+            grants = self.manager.replace_constraints(asked.constraints, now, asked.every.tolist())
+            size = self.size
+            waiting = sorted(item for item in self._waiting.items() if item[0] < size)
+            self._waiting = {k: v for k, v in self._waiting.items() if k >= size}
             made = self._updated(waiting, now)
             self.intake.grant([*self._since(grants, now), *made])
 

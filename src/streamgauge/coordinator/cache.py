@@ -280,7 +280,9 @@ class BoundCache:
                 dirty[item[0]] = dirty.get(item[0], False) or item[1] == "value"
         rows += self._settled(dirty, label)
         self._carry(due, upto, tick, rows)
-        return sorted(rows, key=lambda row: row.at)
+        # What moves at a tick by itself may have been sent at that tick too.
+        newest = {(row.place, row.at): row for row in rows}
+        return sorted(newest.values(), key=lambda row: row.at)
 
     def _released(self, upto: Instant) -> Iterator[tuple[Instant, Any]]:
         return heapq.merge(

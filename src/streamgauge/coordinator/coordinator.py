@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from streamgauge.coordinator.allotment import Allotment, warm
 from streamgauge.coordinator.demands import Demands
 from streamgauge.coordinator.door_http import HttpDoor
@@ -24,7 +26,7 @@ from streamgauge.coordinator.options import Options
 from streamgauge.coordinator.tokens import Tokens
 from streamgauge.edge.protocol import Reply
 from streamgauge.kernel.errors import StreamgaugeError
-from streamgauge.kernel.files import write_json
+from streamgauge.kernel.files import write_json, write_whole
 from streamgauge.kernel.time import SECOND, Duration, Instant
 from streamgauge.log.home import Home
 from streamgauge.streams.stream import Stream
@@ -36,7 +38,7 @@ PART_AGE = 60 * SECOND
 PATIENCE = 10 * SECOND
 REFRESH = SECOND
 LOOP_SECONDS = 0.05
-# Objects whose figures are shown, widest burden first.
+# Objects whose figures are shown, those of the largest burden.
 SHOWN_OBJECTS = 1000
 
 
@@ -95,11 +97,9 @@ class Coordinator:
         self._thread: threading.Thread | None = None
         self._refreshed = self._adjusted = self._shown = self._parted = self.now()
         self._landed = self._parted
-        if self.intake.redo is not None:
-            redo = self.intake.redo
-            self.landing.land(redo.upto, redo.rows, self.intake.cache.bounds)
-        elif self.intake.begun:
-            self.landing.advance(self.intake.closed)
+        self._patient_until = self._patience()
+        if self.intake.begun:
+            self._land()
 
     def take(self, data: bytes, received: Instant | None = None) -> Reply:
         """Take a report of an agent; give what to answer it."""
@@ -123,36 +123,55 @@ class Coordinator:
 
     def _close(self, now: Instant) -> None:
         upto = self.intake.horizon(now)
-        if upto <= self.intake.closed:
+        if upto <= self.intake.closed or now < self._patient_until:
             return
         if self.landing.behind and now - self._landed < PATIENCE:
             return
         self._landed = now
-        closing = self.intake.close(upto)
+        self.intake.close(upto)
         if self.intake.begun:
-            self.landing.land(upto, closing.rows, self.intake.cache.bounds)
+            self._land()
         if self.intake.spool.size > PART_BYTES or _due(now, self._parted, PART_AGE):
             self._parted = now
             self.intake.rotate()
+
+    def _land(self) -> None:
+        """Land what was closed last; again after a kill, which changes nothing."""
+        closing = self.intake.unlanded
+        rows = [] if closing is None else closing.rows
+        self.landing.land(self.intake.closed, rows, self.intake.cache.bounds)
+        self.intake.landed()
+
+    def _patience(self) -> Instant:
+        """After a restart agents get the time to say what happened meanwhile."""
+        return self.now() + (self.options.silence if self.intake.agents else 0)
 
     def start(self) -> None:
         """Open the doors and begin to close ticks."""
         self._halt.clear()
         warm()
+        try:
+            self._open()
+        except StreamgaugeError:
+            self.stop()
+            raise
+        self._patient_until = self._patience()
+        name = f"streamgauge-coordinator-{self.stream.name}"
+        self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
+        self._thread.start()
+
+    def _open(self) -> None:
         tokens = Tokens.read(self.options.tokens)
         if self.options.listen is not None:
             door = HttpDoor(self, self.options, tokens)
             door.start()
             self.doors.append(door)
-            (self.directory / "address").write_text(door.address + "\n")
+            write_whole(self.directory / "address", f"{door.address}\n".encode())
         if self.options.broker is not None:
             kafka = self.options.broker.scheme == "kafka"
             broker = KafkaDoor(self, self.options) if kafka else MqttDoor(self, self.options)
             broker.start()
             self.doors.append(broker)
-        name = f"streamgauge-coordinator-{self.stream.name}"
-        self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
-        self._thread.start()
 
     @property
     def address(self) -> str:
@@ -242,24 +261,27 @@ class Coordinator:
 
     def _objects(self) -> list[dict[str, Any]]:
         figures = self.allotment.figures()
-        held, burden = figures["held"].tolist(), figures["burden"].tolist()
+        burdens = np.nan_to_num(figures["burden"], posinf=0.0)
+        bounds = self.intake.cache.bounds
+        order = np.argsort(-burdens, kind="stable").tolist()
+        # Those that came since the last refresh are not in the figures yet.
+        order += range(len(order), len(bounds))
+        held = figures["held"]
         rows: list[dict[str, Any]] = []
-        for place, bound in enumerate(self.intake.cache.bounds):
-            known = place < len(held)
-            weight = burden[place] if known else 0.0
+        for place in order[:SHOWN_OBJECTS]:
+            bound, known = bounds[place], place < len(held)
             rows.append(
                 {
                     "key": list(bound.key),
                     "agent": bound.agent,
                     "value": _finite(bound.value),
-                    "width": _finite(held[place]) if known else None,
-                    "burden": _finite(weight),
+                    "width": _finite(float(held[place])) if known else None,
+                    "burden": float(burdens[place]) if known else 0.0,
                     "updates": bound.updates,
                     "version": bound.newest,
                 }
             )
-        rows.sort(key=lambda row: -(row["burden"] or 0.0))
-        return rows[:SHOWN_OBJECTS]
+        return rows
 
 
 def edge_directory(home: Home, stream: str) -> Path:

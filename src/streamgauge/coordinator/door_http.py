@@ -276,6 +276,8 @@ def _patient(slow: float) -> type[H11Protocol]:
     """A protocol that closes connections whose request does not come along."""
 
     class Patient(H11Protocol):
+        """Closes a connection when the head of a request takes too long."""
+
         _limit: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

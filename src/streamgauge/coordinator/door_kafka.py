@@ -24,7 +24,6 @@ except ImportError:
 
 POLL_SECONDS = 0.2
 RETRY_SECONDS = 1.0
-BATCH = 500
 
 
 class KafkaDoor:
@@ -94,9 +93,9 @@ class KafkaDoor:
             consumer.assign(parts)
             self.ready.set()
             while not self._halt.is_set():
-                for message in consumer.consume(BATCH, POLL_SECONDS):
-                    if not message.error():
-                        self._answer(producer, message.key() or b"", message.value() or b"")
+                message = consumer.poll(POLL_SECONDS)
+                if message is not None and not message.error():
+                    self._answer(producer, message.key() or b"", message.value() or b"")
                 producer.poll(0)
         finally:
             self.ready.clear()

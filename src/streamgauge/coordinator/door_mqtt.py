@@ -25,7 +25,7 @@ except ImportError:
 QOS = 1
 KEEPALIVE = 30
 WORKERS = 8
-RECONNECT_SECONDS = (1, 30)
+RECONNECT_SECONDS = (1, 5)
 
 
 class MqttDoor:

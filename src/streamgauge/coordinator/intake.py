@@ -11,12 +11,12 @@ import json
 import math
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from streamgauge.coordinator.agents import FOREIGN, MAX_HELD, Agent, Gate, Refusal
+from streamgauge.coordinator.agents import FOREIGN, MAX_UNANNOUNCED, NEVER, Agent, Gate, Refusal
 from streamgauge.coordinator.cache import BoundCache, Row
 from streamgauge.coordinator.options import Options
 from streamgauge.coordinator.spool import Spool
@@ -31,6 +31,8 @@ FORMAT = 1
 # wider one does no harm when it is lost, and an update will tell of it anyway.
 RESEND = {"narrower": 2 * SECOND, "wider": 30 * SECOND}
 RESEND_AT_LEAST = 300 * SECOND
+# Labels of an agent are right to within this.
+DOUBT = SECOND
 
 
 @dataclass(slots=True)
@@ -125,10 +127,10 @@ class Intake:
         self.begun = False
         self.refused = 0
         self.sample: float | None = None
-        self.regions: dict[int, list[tuple[float, float]]] = {}
         self._due: dict[str, dict[int, _Due]] = {}
         self.spool = Spool(directory)
-        self.redo = self._replay()
+        self.unlanded: Closing | None = None
+        self._replay()
         self.spool.begin(self._as_dict())
         self._remind()
 
@@ -144,7 +146,7 @@ class Intake:
         try:
             report = Report.decode(data)
             with self.lock:
-                reply, ticket = self._heard(report, received)
+                reply, ticket = self._heard(report, data, received)
         except SourceFailure:
             self.refused += 1
             raise
@@ -152,10 +154,11 @@ class Intake:
         reply.now = max(received, self.now())
         return reply
 
-    def _heard(self, report: Report, received: Instant) -> tuple[Reply, int]:
+    def _heard(self, report: Report, data: bytes, received: Instant) -> tuple[Reply, int]:
         agent = self.agents.get(report.agent)
         try:
-            self.gate.check(agent, report, received, len(self.cache.bounds))
+            n_places, n_agents = len(self.cache.bounds), len(self.agents)
+            self.gate.check(agent, report, received, n_places, n_agents)
         except Refusal:
             if agent is not None:
                 agent.tally.refused += 1
@@ -166,8 +169,10 @@ class Intake:
             agent.tally.duplicates += 1
             news = News()
         else:
-            self.spool.append(b"R%d " % received + report.encode())
-            news = self._fold_report(report, received)
+            # What beats vouched for is kept with the next record, which may depend on it.
+            vouched = NEVER if agent is None else agent.through
+            self.spool.append(b"R%d %d " % (received, vouched) + data)
+            news = self._fold_report(report, received, vouched)
         agent = self.agents.get(report.agent)
         ours = agent is not None and agent.boot == report.boot
         if agent is not None and ours:
@@ -193,11 +198,6 @@ class Intake:
             return reply
         reply.sample = self.sample
         reply.grants = self._outgoing(agent, received)
-        reply.regions = {
-            agent.places[place]: region
-            for place, region in self.regions.items()
-            if place in agent.places
-        }
         reply.known = known and not agent.unannounced
         return reply
 
@@ -233,6 +233,10 @@ class Intake:
         self.spool.commit(ticket)
         return closing
 
+    def landed(self) -> None:
+        """The rows of the last closing are where the job finds them."""
+        self.unlanded = None
+
     def forget(self, agent: str) -> None:
         """Wait no longer for an agent: its objects left."""
         with self.lock:
@@ -258,29 +262,28 @@ class Intake:
 
     # The fold
 
-    def _replay(self) -> Closing | None:
-        """Bring what is known up to the last record; the last closing may have no file yet."""
+    def _replay(self) -> None:
+        """Bring what is known up to the last record."""
         kept = self.spool.snapshot()
         if kept is not None:
             self._load(kept)
-        last: Closing | None = None
         for record in self.spool.records():
             kind, body = record[:1], record[1:]
             if kind == b"R":
-                received, _, data = body.partition(b" ")
-                self._fold_report(Report.decode(data), int(received))
+                received, vouched, data = body.split(b" ", 2)
+                self._fold_report(Report.decode(data), int(received), int(vouched))
             elif kind == b"G":
                 self._fold_grants(json.loads(body))
             elif kind == b"C":
-                last = self._fold_close(json.loads(body))
+                self._fold_close(json.loads(body))
             elif kind == b"F":
                 self._fold_forget(json.loads(body))
-        return last
 
-    def _fold_report(self, report: Report, received: Instant) -> News:
+    def _fold_report(self, report: Report, received: Instant, vouched: Instant) -> News:
         agent = self.agents.get(report.agent)
         if agent is None:
             agent = self.agents[report.agent] = Agent(report.agent)
+        agent.through = max(agent.through, vouched)
         news = News()
         if report.boot != agent.boot:
             if agent.boot:
@@ -294,11 +297,15 @@ class Intake:
         agent.held[report.seq] = report
         while agent.seq + 1 in agent.held:
             agent.seq += 1
-            self._fold_told(agent, agent.held.pop(agent.seq), news)
+            self._fold_told(agent, agent.held.pop(agent.seq), received, news)
         return news
 
-    def _fold_told(self, agent: Agent, report: Report, news: News) -> None:
+    def _fold_told(self, agent: Agent, report: Report, received: Instant, news: News) -> None:
         """Take in a report whose turn has come."""
+        # A narrower width is in force by the instant that is vouched for with it. One that does
+        # not vouch yet, after a restart, says nothing of when: surely by the time it is heard.
+        vouching = report.through > agent.through
+        applied_at = report.through if vouching else max(received, agent.through) + DOUBT
         if report.since is not None:
             agent.gap(report.since)
         for number, key in report.objects:
@@ -310,7 +317,7 @@ class Intake:
         for number, version in report.applied:
             place = self._own(agent, number)
             if place is not None:
-                self.cache.applied(place, version, report.through)
+                self.cache.applied(place, version, applied_at)
                 self._confirmed(agent, place, version)
                 news.applied.append((place, version))
         for number, at in report.left:
@@ -323,7 +330,7 @@ class Intake:
     def _fold_update(self, agent: Agent, update: Update, news: News) -> None:
         place = self._own(agent, update.number)
         if place is None:
-            if update.number not in agent.numbers and len(agent.unannounced) < MAX_HELD:
+            if update.number not in agent.numbers and len(agent.unannounced) < 2 * MAX_UNANNOUNCED:
                 agent.unannounced[update.number] = update
             return
         agent.tally.updates += 1
@@ -400,7 +407,8 @@ class Intake:
         for agent in self.agents.values():
             agent.settle(self.closed)
         self.begun = self.begun or bool(rows)
-        return Closing(upto, rows)
+        self.unlanded = Closing(upto, rows)
+        return self.unlanded
 
     def _fold_forget(self, name: str) -> None:
         agent = self.agents.pop(name)
@@ -429,12 +437,16 @@ class Intake:
             "format": FORMAT,
             "closed": self.closed,
             "begun": self.begun,
+            "unlanded": None if self.unlanded is None else astuple(self.unlanded),
             "agents": [agent.as_dict() for agent in self.agents.values()],
             "cache": self.cache.as_dict(),
         }
 
     def _load(self, kept: dict[str, Any]) -> None:
         self.closed, self.begun = kept["closed"], kept["begun"]
+        if kept["unlanded"] is not None:
+            upto, rows = kept["unlanded"]
+            self.unlanded = Closing(upto, [Row(*row) for row in rows])
         agents = [Agent.from_dict(item) for item in kept["agents"]]
         self.agents = {agent.name: agent for agent in agents}
         self.cache = BoundCache.from_dict(kept["cache"])

@@ -104,7 +104,7 @@ class Options:
     rates: dict[str, float] = field(default_factory=dict)
     ahead: Duration = 5 * SECOND
     max_objects: int = 1_000_000
-    max_updates: float = 100_000.0
+    max_updates: float = 10_000.0
 
     @classmethod
     def of(cls, stream: Stream) -> Options:

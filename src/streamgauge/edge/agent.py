@@ -56,7 +56,7 @@ class Agent:
     linger
         How long to gather updates of one moment before they are sent.
     timeout
-        How long to wait for a reply.
+        Seconds to wait for a reply; three beats, at least 3 s, when not given.
     separator
         Cuts keys that come as one text into parts.
     settle
@@ -88,7 +88,7 @@ class Agent:
         credentials: Credentials | None = None,
         beat: DurationLike = "1 s",
         linger: float = 0.02,
-        timeout: float = 10.0,
+        timeout: float | None = None,
         separator: str = "/",
         settle: DurationLike = "1 min",
         limit: int | None = None,
@@ -117,7 +117,7 @@ class Agent:
             resend=max(2 * duration(beat), 2 * SECOND),
         )
         self._linger = linger
-        self._timeout = timeout
+        self._timeout = timeout or max(3.0, 3.0 * duration(beat) / SECOND)
         self._log = log
         self._lock = threading.Lock()
         self._backoff = Backoff(f"{stream}/{name}")
@@ -125,6 +125,7 @@ class Agent:
         self._failure: StreamgaugeError | None = None
         self._trouble: StreamgaugeError | None = None
         self._reached = False
+        self._ended = False
         self._default: float | None = None
         self._thread: threading.Thread | None = None
 
@@ -214,8 +215,13 @@ class Agent:
             self._thread.join()
             self._thread = None
         told = self.reporter.told
-        self.reporter.spool.close()
-        self._log("stop", {"told": told, **self.status()})
+        if not self._ended:
+            self._ended = True
+            if not told and self._failure is None:
+                # What was not said yet waits with the rest.
+                self.reporter.seal()
+            self.reporter.spool.close()
+            self._log("stop", {"told": told, **self.status()})
         return told
 
     def check(self) -> None:

@@ -70,6 +70,8 @@ class Clock:
         self._wall = wall
         self._steady = steady
         self._anchor = wall() - steady()
+        # Messages sent before this were stamped by a clock that went otherwise.
+        self._began = self.local()
         self._samples: deque[Sample] = deque(maxlen=SAMPLES)
         self._offset: Duration = 0
         self._label: Instant = 0
@@ -114,7 +116,7 @@ class Clock:
         """Take what a reply says that comes just now."""
         local = self.local()
         way = (local - echo) - (now - received)
-        if not 0 <= way <= STALE or now < received:
+        if echo < self._began or not 0 <= way <= STALE or now < received:
             return
         offset = ((received - echo) + (now - local)) // 2
         self._samples.append(Sample(local, offset, way // 2))
@@ -130,6 +132,7 @@ class Clock:
         # is the last known one until a reply tells better.
         self._offset -= anchor - self._anchor
         self._anchor = anchor
+        self._began = self.local()
         self._samples.clear()
         return True
 

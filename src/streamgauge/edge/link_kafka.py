@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
 class KafkaLink:
-    """A producer of reports and a reader of replies, made anew when they are lost.
+    """A producer of reports and a reader of replies.
 
     Parameters
     ----------
@@ -57,20 +57,21 @@ class KafkaLink:
         self._mail = Mailbox(wake)
         self._producer: Any = None
         self._reader: threading.Thread | None = None
-        self._halt = threading.Event()
+        self._halt, self._ready = threading.Event(), threading.Event()
 
     def exchange(self, report: bytes, timeout: float) -> bytes:
         """Produce a report and wait for the reply that echoes it."""
         deadline = time.monotonic() + timeout
-        if self._producer is None:
-            self._connect(timeout)
+        if self._reader is None:
+            self._connect()
+        # The client finds its broker again by itself; giving it up would only take longer.
+        if not self._ready.wait(timeout):
+            raise self._down(f"topic {self.down} was not found within {timeout:g} s")
         self._mail.expect(report)
         self._producer.produce(self.up, report, key=self.agent)
         self._producer.poll(0)
         reply = self._mail.wait(deadline, lambda: not self._halt.is_set())
         if reply is None:
-            # What the producer still holds would arrive behind the same report sent again.
-            self.close()
             raise self._down(f"no reply on {self.down} within {timeout:g} s")
         return reply
 
@@ -89,19 +90,13 @@ class KafkaLink:
             producer.purge()
             producer.flush(0)
 
-    def _connect(self, timeout: float) -> None:
-        self.close()
-        self._halt = threading.Event()
-        ready = threading.Event()
+    def _connect(self) -> None:
+        self._halt, self._ready = threading.Event(), threading.Event()
+        self._producer = kafka.Producer({**self._settings, "acks": "all", "linger.ms": 0})
         self._reader = threading.Thread(
-            target=self._read, args=(self._halt, ready), name="streamgauge-kafka", daemon=True
+            target=self._read, args=(self._halt, self._ready), name="streamgauge-kafka", daemon=True
         )
         self._reader.start()
-        if not ready.wait(timeout):
-            self.close()
-            raise self._down(f"topic {self.down} was not found within {timeout:g} s")
-        lasting = {"enable.idempotence": True, "linger.ms": 0}
-        self._producer = kafka.Producer({**self._settings, **lasting})
 
     def _read(self, halt: threading.Event, ready: threading.Event) -> None:
         """Hand replies over until told to stop."""

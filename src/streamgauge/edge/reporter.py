@@ -111,7 +111,7 @@ class Reporter:
         self._held: deque[tuple[Key, float, Instant]] = deque(maxlen=HELD)
         self._pending: list[Update] = []
         self._applied: dict[int, int] = {}
-        self._left: dict[int, Instant] = {}
+        self._left: list[tuple[int, Instant]] = []
         self._announce: list[int] = []
         # Objects whose value is not known: not read since the start, or gone. True: not told yet.
         self._absent: dict[int, bool] = {}
@@ -225,16 +225,17 @@ class Reporter:
         confirms = bool(self._applied) and through == at
         if self._pending or self._left or self._announce or confirms or since is not None:
             self._write(through, since)
-        if through == at:
-            # What comes later is labelled later than what was vouched for.
-            self.clock.not_before(at + 1)
+        # What comes later is labelled later than all that was said.
+        self.clock.not_before(at + 1)
         self._through = through
 
     def message(self) -> bytes | None:
         """What is to be sent now, if anything; call `lost` when it did not arrive."""
-        self.seal()
         local = self.clock.local()
         spool = self.spool
+        if self._sent >= spool.newest:
+            # While reports wait, what is new gathers and becomes one of them later.
+            self.seal()
         if self._sent > spool.acked and local - self._sent_at >= self._resend:
             self._sent = spool.acked
         found = spool.after(self._sent)
@@ -393,7 +394,7 @@ class Reporter:
             self._pending += self._filter.check(at)
         self.counts.left += 1
         self._absent[number] = False
-        self._left[number] = at
+        self._left.append((number, at))
         # What was said of the same instant is overruled; that a grant is in force is not.
         same = [u for u in self._pending if u.number == number and u.at >= at]
         if same:
@@ -406,8 +407,8 @@ class Reporter:
 
     def _back(self, number: int, at: Instant) -> None:
         del self._absent[number]
-        if self._left.get(number) == at:
-            del self._left[number]
+        if (number, at) in self._left:
+            self._left.remove((number, at))
 
     def _leave_unread(self, at: Instant) -> None:
         """After a while, objects of an earlier start that no reading named have left."""
@@ -440,7 +441,7 @@ class Reporter:
             reports.append(self._report())
             reports[-1].updates = updates[first : first + UPDATES]
         last = reports[-1]
-        last.through, last.since, last.left = through, since, sorted(self._left.items())
+        last.through, last.since, last.left = through, since, self._left
         if not self._gap:
             last.applied, self._applied = sorted(self._applied.items()), {}
         for report in reports:
@@ -450,7 +451,7 @@ class Reporter:
             self._announced = self.spool.newest
         self.counts.updates += len(updates)
         self._pending.clear()
-        self._announce, self._left = [], {}
+        self._announce, self._left = [], []
 
     def _report(self) -> Report:
         return Report(self.agent, self.spool.boot, 0, 0, self._through)

@@ -41,23 +41,31 @@ RISE, RUN, FRESH = MODES + KINDS * MODE, MODES + KINDS * MODE + 1, MODES + KINDS
 # While a value lies from CALM_LOW to CALM_HIGH only the lowest step can be left; its squared moves
 # since another one was.
 CALM_LOW, CALM_HIGH, RIPPLES = FRESH + 1, FRESH + 2, FRESH + 3
-SIZE = RIPPLES + 1
+# The last move of the lowest step, squared, and how long it took.
+LAST_MOVE, LAST_TOOK = RIPPLES + 1, RIPPLES + 2
+SIZE = LAST_TOOK + 1
 
 SECOND = 1_000_000.0
 LARGEST = 1.7976931348623157e308
 # Exits that the lowest step remembers, and the others.
-MEMORY, SHAPE = 32.0, 16.0
+MEMORY, SHAPE = 48.0, 16.0
 # What the step below counts for, in exits.
 PRIOR = 6.0
 # A move counts for at most this many half widths, so that one jump is no diffusion.
-LONGEST = 4.0
+LONGEST = 2.0
+# Two moves that are so many times as quick as what is remembered are an awakening.
+AWAKE = 8.0
 # The slow slope remembers this many moves; counts of exits are halved at this many.
 MOVES = 12.0
 EXITS = 40.0
 # A slope is taken when it saves this share of the exits.
 WORTH = 0.8
 # A source speaks up when its diffusion fell below this share of what it told.
-STALE = 0.25
+STALE = 0.2
+# And not before so many seconds of silence: the end of a burst is no news.
+PATIENCE = 100.0
+# Least power of a curve: where values jump, a wider bound hardly helps.
+FLATTEST = 0.3
 # Widths beyond these powers of two are served, but their squares are not worked with.
 FINEST, COARSEST = -400, 400
 
@@ -156,19 +164,31 @@ def ripple(row: Row, at: float, value: float) -> None:
     """Bring the ladder forward by a reading that only its lowest step is left by."""
     step = math.ldexp(0.5, int(row[BASE]))
     far = value - row[LADDER]
-    far *= far
-    row[LADDER + MOVED] += far - row[LADDER + MOVED] / MEMORY
-    row[LADDER + TOOK] += (at - row[LADDER + BEGAN]) / SECOND - row[LADDER + TOOK] / MEMORY
-    row[RIPPLES] += far
+    restless(row, at, far * far)
     row[LADDER] = row[VALUE] = value
-    row[LADDER + BEGAN] = row[AT] = at
+    row[AT] = at
     low, high = value - step, value + step
     row[LOW] = low if low > row[CALM_LOW] else row[CALM_LOW]
     row[HIGH] = high if high < row[CALM_HIGH] else row[CALM_HIGH]
 
 
+def restless(row: Row, at: float, squared: float) -> None:
+    """Note a move of the lowest step; what was before an awakening is forgotten."""
+    took = (at - row[LADDER + BEGAN]) / SECOND
+    two, took_two = squared + row[LAST_MOVE], took + row[LAST_TOOK]
+    if two * row[LADDER + TOOK] > AWAKE * took_two * row[LADDER + MOVED]:
+        row[LADDER + MOVED] = two
+        row[LADDER + TOOK] = took_two
+    else:
+        row[LADDER + MOVED] += squared - row[LADDER + MOVED] / MEMORY
+        row[LADDER + TOOK] += took - row[LADDER + TOOK] / MEMORY
+    row[LAST_MOVE], row[LAST_TOOK] = squared, took
+    row[LADDER + BEGAN] = at
+    row[RIPPLES] += squared
+
+
 def follow(row: Row, at: float, value: float) -> None:
-    """Bring the shadows forward by a reading that is outside of one of them."""
+    """Bring the shadows forward by a reading that is outside of one of them; not yet VALUE."""
     half = row[HALF]
     if math.isnan(row[BASE]) or not 0.0 < half < math.inf:
         return
@@ -176,7 +196,9 @@ def follow(row: Row, at: float, value: float) -> None:
     total = 0.0
     for place in range(MODES, RISE, MODE):
         lasted = (at - row[place + BEGAN]) / SECOND
-        if not abs(value - row[place] - row[place + LEANT] * lasted) <= half:
+        middle = row[place] + row[place + LEANT] * lasted
+        # The reading before stood until now; a bound that moves may have left it.
+        if not (abs(value - middle) <= half and abs(row[VALUE] - middle) <= half):
             lean(row, place, value - row[place], lasted)
             row[place] = value
             row[place + BEGAN] = at
@@ -192,12 +214,8 @@ def climb(row: Row, at: float, value: float) -> None:
     step = math.ldexp(0.5, int(row[BASE]))
     far = min(abs(value - row[LADDER]), LONGEST * step)
     if far > step:
-        far *= far
-        row[LADDER + MOVED] += far - row[LADDER + MOVED] / MEMORY
-        row[LADDER + TOOK] += (at - row[LADDER + BEGAN]) / SECOND - row[LADDER + TOOK] / MEMORY
-        row[RIPPLES] += far
+        restless(row, at, far * far)
         row[LADDER] = value
-        row[LADDER + BEGAN] = at
     spent = row[RIPPLES]
     row[RIPPLES] = 0.0
     for place in range(LADDER + STEP, MODES, STEP):
@@ -291,8 +309,8 @@ def curve(row: Row, at: float) -> tuple[float, float]:
     >>> row[AT], row[VALUE] = 0.0, 0.0
     >>> widen(row, 8.0)
     >>> for second in range(1, 400):
+    ...     follow(row, second * SECOND, float(second))
     ...     row[AT], row[VALUE] = second * SECOND, float(second)
-    ...     follow(row, row[AT], row[VALUE])
     >>> rate, power = curve(row, row[AT])
     >>> 0.15 < rate * 8.0**-power < 0.35, 0.8 < power < 1.4
     (True, True)
@@ -302,7 +320,7 @@ def curve(row: Row, at: float) -> tuple[float, float]:
         return (math.nan if math.isnan(found) else 0.0), 2.0
     half = row[HALF]
     power = 2.0 - 0.5 * math.log2(shape(row, STEPS - 1) / shape(row, STEPS - 3))
-    power = min(3.0, max(0.8, power))
+    power = min(3.0, max(FLATTEST, power))
     often = found / (half * half)
     if row[SLOPE] != 0.0:
         still = row[MODES + COUNT]
@@ -371,19 +389,23 @@ def fresh(row: Row, place: int, known: float) -> None:
     row[place + BEGAN] = row[place + MOVED] = row[place + TOOK] = 0.0
     if place == LADDER:
         row[place + BEGAN] = row[AT]
+        row[LAST_MOVE], row[LAST_TOOK] = 0.0, 0.0
         if known > 0.0:
             step = math.ldexp(0.5, int(row[BASE]))
             row[place + MOVED] = PRIOR * step * step
             row[place + TOOK] = row[place + MOVED] / known
 
 
-def tell(row: Row, at: float) -> None:
-    """Note what is being told, and when to look at it again."""
+def tell(row: Row, at: float, asked: bool) -> None:
+    """Note what is being told, and when to look at it again.
+
+    A source speaks up once; that it stays quiet the coordinator sees by itself.
+    """
     row[TOLD] = at_width(row, at)
     row[DUE] = math.inf
-    if row[TOLD] > 0.0:
+    if asked and row[TOLD] > 0.0:
         wait = 0.25 * row[HALF] * row[HALF] / row[TOLD]
-        row[DUE] = at + max(1.0, min(wait, 1e9)) * SECOND
+        row[DUE] = at + max(PATIENCE, min(wait, 1e9)) * SECOND
 
 
 def stale(row: Row, at: float) -> bool:
@@ -392,5 +414,5 @@ def stale(row: Row, at: float) -> bool:
     if now < STALE * row[TOLD]:
         return True
     wait = 0.25 * row[HALF] * row[HALF] / row[TOLD]
-    row[DUE] = at + max(1.0, min(wait, 1e9)) * SECOND
+    row[DUE] = at + max(0.1 * PATIENCE, min(wait, 1e9)) * SECOND
     return False

@@ -36,7 +36,7 @@ Whole = npt.NDArray[np.int64]
 
 # In the order in which they call each other.
 _SHARED = (
-    "shut", "blank", "reach", "leaves", "passing", "inner", "ripple", "climb",
+    "shut", "blank", "reach", "leaves", "passing", "inner", "restless", "ripple", "climb",
     "lean", "follow", "best_mode", "recentre", "shape", "diffusion", "at_width", "curve",
     "fresh", "begin", "rebase", "widen", "tell", "stale",
 )  # fmt: skip
@@ -109,8 +109,8 @@ class Fleet:
         self.rows: Floats = np.zeros((n_objects, SIZE))
         for number in range(n_objects):
             _blank(self.rows[number])
-        # A moving bound can be left between ticks and again at the tick.
-        self._out: Floats = np.zeros((3 * n_objects + 1, _PARTS))
+        # A moving bound can be left twice between ticks, at the tick, and then become quiet.
+        self._out: Floats = np.zeros((4 * n_objects + 1, _PARTS))
 
     def run(self, values: Floats, first: int, tick: float = curve.SECOND) -> tuple[int, Sent]:
         """Offer readings, a row a tick, until one sends; give its number and what was sent.
@@ -167,12 +167,26 @@ def _sent(parts: Floats) -> Sent:
 
 
 @compiled
-def _send(row: Floats, number: int, at: float, value: float, out: Floats, models: bool) -> None:
+def _send(
+    row: Floats, number: int, at: float, value: float, out: Floats, models: bool, asked: bool
+) -> None:
     rate, power = _curve(row, at)
     _recentre(row, at, value, models)
-    _tell(row, at)
+    _tell(row, at, asked)
     out[0], out[1], out[2], out[3] = number, at, value, row[VERSION]
     out[4], out[5], out[6] = row[SLOPE], rate, power
+
+
+@compiled
+def _lapsed(row: Floats, number: int, at: float, out: Floats, count: int, models: bool) -> int:
+    """Updates for a moving bound that left the last reading before an instant."""
+    while row[SLOPE] != 0.0:
+        left = _passing(row, at)
+        if left >= at:
+            break
+        _send(row, number, left, row[VALUE], out[count], models, True)
+        count += 1
+    return count
 
 
 @compiled
@@ -182,20 +196,17 @@ def _outside(
     """A reading that a bound or a shadow is left by; the updates there are with it."""
     if not np.isfinite(value):
         return count
-    if row[SLOPE] != 0.0:
-        left = _passing(row, at)
-        if left < at:
-            _send(row, number, left, row[VALUE], out[count], models)
-            count += 1
+    count = _lapsed(row, number, at, out, count, models)
     first = np.isnan(row[VALUE])
+    if not first:
+        _follow(row, at, value)
     row[AT] = at
     row[VALUE] = value
     row[FRESH] = 1.0
     if first:
         _widen(row, 2.0 * row[HALF])
-    _follow(row, at, value)
     if _leaves(row, at, value):
-        _send(row, number, at, value, out[count], models)
+        _send(row, number, at, value, out[count], models, True)
         return count + 1
     _inner(row)
     return count
@@ -225,7 +236,7 @@ def _run(
             else:
                 count = _outside(row, number, at, value, out, count, models)
             if learning and row[DUE] <= at and _stale(row, at):
-                _send(row, number, at, row[VALUE], out[count], models)
+                _send(row, number, at, row[VALUE], out[count], models, False)
                 count += 1
         if count:
             return first + place, count
@@ -248,6 +259,7 @@ def _grant(
         row = rows[number]
         if versions[rank] <= row[VERSION]:
             continue
+        count = _lapsed(row, number, at, out, count, models)
         unheard = row[HALF] == np.inf
         narrower = widths[rank] < 2.0 * row[HALF]
         row[VERSION] = versions[rank]
@@ -256,7 +268,7 @@ def _grant(
             continue
         value = row[VALUE]
         if unheard or (_leaves(row, at, value) and value != row[CENTRE]):
-            _send(row, number, at, value, out[count], models)
+            _send(row, number, at, value, out[count], models, True)
             count += 1
     return count
 

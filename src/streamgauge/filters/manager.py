@@ -48,6 +48,9 @@ class Policy:
         An object is told to shrink when it holds this many times its worth, or more.
     gain
         And when that saves this many messages for each one that it costs.
+    pace
+        A reply goes this share of the way from the present width to the one that is worth its
+        price, on a scale of factors: a burst is not a change for good.
     step
         Changes smaller than this share are not worth a grant.
     least
@@ -60,7 +63,8 @@ class Policy:
 
     reserve: float = 0.02
     excess: float = 1.5
-    gain: float = 2.0
+    gain: float = 1.0
+    pace: float = 0.5
     step: float = 0.02
     least: float = 0.01
     again: float = 30.0
@@ -117,6 +121,11 @@ class PrecisionManager:
     def granted(self) -> Floats:
         """Width of each object's newest grant."""
         return self._ledger.newest
+
+    @property
+    def newest_versions(self) -> Whole:
+        """Version of each object's newest grant."""
+        return self._ledger.newest_version
 
     @property
     def burdens(self) -> Floats:
@@ -176,6 +185,7 @@ class PrecisionManager:
             self._best,
             self._bounds,
             self.policy.step,
+            self.policy.pace,
             out := np.empty(len(objects), np.int64),
         )
         self.refused += wrong

@@ -59,7 +59,13 @@ def confirm_all(ledger: Ledger, claims: Claims, objects: Whole, versions: Whole)
 
 @compiled
 def wanted_width(
-    ledger: Ledger, claims: Claims, one: int, toll: float, best: float, bounds: Bounds
+    ledger: Ledger,
+    claims: Claims,
+    one: int,
+    toll: float,
+    best: float,
+    bounds: Bounds,
+    pace: float,
 ) -> float:
     """Width that is worth its price, as far as there is room."""
     if bounds.every[one]:
@@ -72,7 +78,11 @@ def wanted_width(
         wanted = bounds.uniform[one]
     elif toll > 0.0:
         wanted = (power * rate / toll) ** (1.0 / (power + 1.0))
-    wanted = min(max(wanted, bounds.least[one]), claims.caps[one])
+    wanted = max(wanted, bounds.least[one])
+    newest = ledger.newest[one]
+    if 0.0 < newest < np.inf:
+        wanted = newest * (wanted / newest) ** pace
+    wanted = min(wanted, claims.caps[one])
     space = room(ledger, claims, one)
     if space < 0.0:
         wanted = min(wanted, max(ledger.newest[one], 0.0))
@@ -93,6 +103,7 @@ def answer(
     best: Floats,
     bounds: Bounds,
     step: float,
+    pace: float,
     out: Whole,
 ) -> tuple[int, int]:
     """Confirm, learn, and grant; how many grants were made and how many versions were wrong."""
@@ -108,7 +119,7 @@ def answer(
             ledger.rate[one] = rates[rank]
             ledger.power[one] = powers[rank]
         ledger.heard[one] = max(ledger.heard[one], at)
-        wanted = wanted_width(ledger, claims, one, tolls[one], best[one], bounds)
+        wanted = wanted_width(ledger, claims, one, tolls[one], best[one], bounds, pace)
         newest = ledger.newest[one]
         if wanted == newest or (wanted > 0.0 and abs(wanted - newest) <= step * newest):
             continue

@@ -108,7 +108,7 @@ def adaptive(
     *,
     warm_up: int = 0,
     policy: Policy | None = None,
-    models: bool = False,
+    models: bool = True,
 ) -> Count:
     """Our own way: sources that know their curves, widths by replies.
 

@@ -89,7 +89,7 @@ class SourceFilter:
         """Take a reading; give the update that it makes, if any.
 
         A moving bound that left the reading before makes an update of its own, labelled with the
-        instant up to which it was right; a second update of the same call comes out of `check`.
+        instant up to which it was right; further updates of the same call come out of `check`.
         """
         row = self._rows[number]
         if row[LOW] <= value <= row[HIGH]:
@@ -118,7 +118,7 @@ class SourceFilter:
             self._pending[grant.number] = grant
             curve.shut(row)
             return None
-        return self._apply(grant, row, at)
+        return self._first(self._applied_now(grant, row, at))
 
     def applied(self) -> list[tuple[int, int]]:
         """Grants that narrowed a bound without an update since the last call."""
@@ -133,19 +133,14 @@ class SourceFilter:
         become so quiet that the coordinator should know.
         """
         found, self._queued = self._queued, []
-        if self._pending:
-            for grant in [g for g in self._pending.values() if g.since <= at]:
-                del self._pending[grant.number]
-                self._apply(grant, self._rows[grant.number], at)
+        for grant in [g for g in self._pending.values() if g.since <= at]:
+            del self._pending[grant.number]
+            found += self._applied_now(grant, self._rows[grant.number], at)
         for number, row in self._rows.items():
             if row[SLOPE] != 0.0:
-                left = curve.passing(row, at)
-                if left < at:
-                    if not self._unwanted(number, row[VALUE], row[CENTRE]):
-                        found.append(self._send(number, row, int(left), row[VALUE]))
-                    continue
+                found += self._lapsed(number, row, at)
             if row[DUE] <= at and curve.stale(row, at):
-                found.append(self._send(number, row, max(at, row[AT]), row[VALUE]))
+                found.append(self._send(number, row, max(at, row[AT]), row[VALUE], asked=False))
         found.sort(key=_when)
         return found
 
@@ -221,31 +216,43 @@ class SourceFilter:
             self.refused += 1
             return None
         at = max(at, row[AT])
+        found = self._lapsed(number, row, at)
         grant = self._pending.get(number)
         if grant is not None and grant.since <= at:
             del self._pending[number]
-            self._apply(grant, row, at)
-        late = None
-        if row[SLOPE] != 0.0:
-            left = curve.passing(row, at)
-            if left < at and not self._unwanted(number, row[VALUE], row[CENTRE]):
-                late = self._send(number, row, int(left), row[VALUE])
+            found += self._applied_now(grant, row, at)
         first = math.isnan(row[VALUE])
+        if not first:
+            curve.follow(row, at, value)
         row[AT], row[VALUE], row[FRESH] = at, value, 1.0
         if first:
             curve.widen(row, 2.0 * row[HALF])
-        curve.follow(row, at, value)
-        update = None
         if self._must(number, row, at, value):
-            update = self._send(number, row, at, value)
+            found.append(self._send(number, row, at, value))
         else:
             curve.inner(row)
             self._close(number, row)
-        if late is None:
-            return update
-        if update is not None:
-            self._queued.append(update)
-        return late
+        return self._first(found)
+
+    def _first(self, found: list[Update]) -> Update | None:
+        """The first of the updates of a call; `check` gives the others."""
+        if not found:
+            return None
+        self._queued += found[1:]
+        return found[0]
+
+    def _lapsed(self, number: int, row: list[Any], at: int) -> list[Update]:
+        """Updates for a moving bound that left the last reading before an instant.
+
+        The second of them, if any, stays where it is, since no reading came in between.
+        """
+        found: list[Update] = []
+        while row[SLOPE] != 0.0:
+            left = curve.passing(row, at)
+            if left >= at or self._unwanted(number, row[VALUE], row[CENTRE]):
+                break
+            found.append(self._send(number, row, int(left), row[VALUE]))
+        return found
 
     def _must(self, number: int, row: list[Any], at: int, value: float) -> bool:
         """Whether a value has to be sent: it left its bound, or a region that someone wants."""
@@ -264,32 +271,35 @@ class SourceFilter:
         region = self._regions.get(number)
         return region is not None and not (_within(region, value) or _within(region, centre))
 
-    def _send(self, number: int, row: list[Any], at: int, value: float) -> Update:
+    def _send(
+        self, number: int, row: list[Any], at: int, value: float, *, asked: bool = True
+    ) -> Update:
         rate, power = curve.curve(row, at)
         curve.recentre(row, at, value, self.models)
-        curve.tell(row, at)
+        curve.tell(row, at, asked)
         self._close(number, row)
         # The version goes with the update, so nothing is left to be said of it.
         self._applied.pop(number, None)
         return Update(number, at, value, row[VERSION], row[SLOPE], rate, power)
 
-    def _apply(self, grant: Grant, row: list[Any], at: int) -> Update | None:
+    def _applied_now(self, grant: Grant, row: list[Any], at: int) -> list[Update]:
         """Put a grant in force; a narrower one is applied to the current value at once."""
+        at = max(at, row[AT])
+        found = self._lapsed(grant.number, row, at)
         narrower = grant.width < 2.0 * row[HALF]
-        at = max(at, row[AT]) if row[AT] > -math.inf else at
         unheard = row[HALF] == NOTHING
         row[VERSION] = grant.version
         curve.widen(row, grant.width)
         self._close(grant.number, row)
-        if not narrower or math.isnan(row[VALUE]):
-            if narrower:
-                self._applied[grant.number] = grant.version
-            return None
+        if not narrower:
+            return found
         value = row[VALUE]
-        if unheard or (self._must(grant.number, row, at, value) and value != row[CENTRE]):
-            return self._send(grant.number, row, at, value)
-        self._applied[grant.number] = grant.version
-        return None
+        outside = unheard or (self._must(grant.number, row, at, value) and value != row[CENTRE])
+        if outside and not math.isnan(value):
+            found.append(self._send(grant.number, row, at, value))
+        else:
+            self._applied[grant.number] = grant.version
+        return found
 
     def _close(self, number: int, row: list[Any]) -> None:
         """Send every reading of an object with a region or a pending grant the long way."""

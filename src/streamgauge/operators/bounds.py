@@ -34,6 +34,7 @@ from streamgauge.operators.emission import (
     run_end,
 )
 from streamgauge.operators.rounding import (
+    TINY,
     UNIT,
     ceiling_of,
     floor_of,
@@ -137,6 +138,14 @@ def _fold(bounds, rows, i, stop, touched):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _ends(centre, half):  # type: ignore[no-untyped-def]
+    """Ends of a bound, rounded outwards, and how far its source may have rounded them."""
+    low, under = summed(centre, -half)
+    high, over = summed(centre, half)
+    return floor_of(low, under), ceiling_of(high, over), max(abs(under), abs(over))
+
+
+@compiled
 def _work_out(t, teams, value, width, ts, known):  # type: ignore[no-untyped-def]
     """Sums and extremes of the members of a team that have a value."""
     n, gone, quiet = 0, 0, 0
@@ -159,8 +168,7 @@ def _work_out(t, teams, value, width, ts, known):  # type: ignore[no-untyped-def
         if np.isnan(half):
             quiet += 1
             half = 0.0
-        low, under = summed(centre, -half)
-        high, over = summed(centre, half)
+        low, high, off = _ends(centre, half)
         size = 1.0
         part, wide = centre, half
         if weighted:
@@ -171,6 +179,8 @@ def _work_out(t, teams, value, width, ts, known):  # type: ignore[no-untyped-def
             carry += e
             reach_carry += r
             lost, reach_lost = lost + abs(e), reach_lost + abs(r)
+            if (abs(part) < TINY and centre != 0.0) or (wide < TINY and half != 0.0):
+                slip += 2.0 * TINY
             mass, e = summed(mass, weight)
             mass_carry += e
             mass_lost += abs(e)
@@ -179,10 +189,8 @@ def _work_out(t, teams, value, width, ts, known):  # type: ignore[no-untyped-def
         carry += e
         reach_carry += r
         lost, reach_lost = lost + abs(e), reach_lost + abs(r)
-        # A source compares with ends that are rounded, perhaps outwards.
-        slip += size * max(abs(under), abs(over))
+        slip += size * off
         least, most = min(least, centre), max(most, centre)
-        low, high = floor_of(low, under), ceiling_of(high, over)
         least_low, least_high = min(least_low, low), min(least_high, high)
         most_low, most_high = max(most_low, low), max(most_high, high)
     noise = (8.0 * n + 16.0) * UNIT

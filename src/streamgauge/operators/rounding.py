@@ -14,6 +14,8 @@ from streamgauge.kernel.jit import compiled
 
 # Half the distance from 1 to the next double.
 UNIT = 2.0**-53
+# Of a product below this some digits may be lost for good.
+TINY = 2.0**-960
 _SPLIT = 2.0**27 + 1.0
 
 
@@ -62,6 +64,8 @@ def quotient_floor(a: float, rest: float, divisor: float, off: float) -> Any:
     gap = a - p
     left = (gap - lost) + rest
     left -= 4.0 * UNIT * (abs(gap) + abs(lost) + abs(rest))
+    if abs(p) < TINY and a != 0.0:
+        left -= TINY
     short = min(left, 0.0) / divisor * (1.0 + 4.0 * UNIT)
     if off == 0.0:
         return floor_of(q, short)

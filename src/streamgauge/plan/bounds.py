@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from streamgauge.kernel.errors import BindError
+from streamgauge.plan.members import check_named
 from streamgauge.streams.stream import Stream
 
 if TYPE_CHECKING:
@@ -84,6 +85,11 @@ def _bind_choice(query: Query, stream: Stream) -> None:
                 f"query {query.name!r} names {name!r}, the key is {', '.join(stream.key)}",
                 "use columns of the key only; declare others as part of the key",
             )
+    types = dict(stream.schema.columns)
+    check_named(tuple(name for names in read for name in names), types, f"stream {stream.name!r}")
+    check_named(query.group_by, types, f"stream {stream.name!r}")
+    if query.where is not None:
+        query.where.bind(stream.schema)
     if query.where is not None and (query.series is not None or query.members is not None):
         raise BindError(
             f"query {query.name!r} chooses its series twice",

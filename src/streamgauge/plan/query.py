@@ -350,7 +350,8 @@ class Query:
             members = "all" if self.series is None else f"{len(self.series)}"
             weighted = " weighted" if self.weights else ""
             by = f" by {', '.join(self.group_by)}" if self.group_by else ""
-            source = f"of {members}{weighted} series of {self.stream}{by}"
+            where = f" where {self.where}" if self.where else ""
+            source = f"of {members}{weighted} series of {self.stream}{where}{by}"
         else:
             source = f"from {self.stream} [{self.window}]"
             source += f" where {self.where}" if self.where else ""

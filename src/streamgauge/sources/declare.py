@@ -68,7 +68,7 @@ def agents(
     listen
         Where agents find the coordinator, http or https; port 0 takes a free one.
     broker
-        An MQTT broker that agents may use instead, mqtt://host:port.
+        A broker that agents may use instead: mqtt://host:port, mqtts, kafka or kafkas.
     latency
         How long answers wait for reports that are on their way.
     beat
@@ -89,7 +89,7 @@ def agents(
     """
     _check_address(listen, ("http", "https"), "http://127.0.0.1:7311")
     if broker is not None:
-        _check_address(broker, ("mqtt", "mqtts"), "mqtt://127.0.0.1:1883")
+        _check_address(broker, ("mqtt", "mqtts", "kafka", "kafkas"), "mqtt://127.0.0.1:1883")
     spans = {"latency": latency, "beat": beat, "adjust": adjust}
     files_given = {"tokens": tokens, "cert": cert, "key": key, "ca": ca}
     options: dict[str, Any] = {"listen": listen}

@@ -299,11 +299,13 @@ def _streams() -> SearchStrategy[CreateStream]:
         "late": late,
         "changes": names,
         "capacity": st.integers(1, 10**6),
+        "width": names,
     }
     own: tuple[tuple[str, dict[str, SearchStrategy[Any]]], ...] = (
         ("files", {"format": st.sampled_from(("csv", "parquet"))}),
         ("plant", {"n_sensors": st.integers(1, 99), "seed": st.integers(0, 9)}),
         ("rate", {"rows_per_second": st.integers(1, 99)}),
+        ("edge", {"latency": durations}),
     )
 
     def of(kind: str, first: dict[str, SearchStrategy[Any]]) -> SearchStrategy[CreateStream]:
