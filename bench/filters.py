@@ -157,7 +157,7 @@ def _walks(report: Sections, extent: Extent, shift: int) -> list[Cell]:
     worst = max(c.ratio("ours", "optimum") for c in counted)
     kind = "shifting" if shift else "steady"
     report.bars[f"{kind}_to_optimum"] = Bar(worst, 1.5 if shift else 1.1, at_least=False)
-    wide = [c.ratio("ours", "uniform") for c in cells if c.delta >= MODERATE and "200 " in c.data]
+    wide = [c.ratio("ours", "uniform") for c in counted if c.delta >= MODERATE and "200 " in c.data]
     if wide:
         report.bars[f"{kind}_to_uniform"] = Bar(max(wide), 0.6, at_least=False)
     return cells

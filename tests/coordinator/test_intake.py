@@ -390,3 +390,15 @@ def test_many_agents_at_once_lose_nothing(tmp_path: Path) -> None:
     values = [row.value for row in post.close(30)]
     assert len(values) == 240
     post.intake.stop()
+
+
+def test_what_beats_vouched_for_is_read_again(post: Post) -> None:
+    post.take(FIRST, 1)
+    post.take(report(1, 3.2), 3.2)
+    post.take(report(2, 6.0, (0, 5.5, 9.0), since=at(4.5)), 6)
+    rows = post.close(3)
+    assert rows == [Row(0, at(0.5), 7.0, 0.0)]
+    post.again()
+    assert post.intake.unlanded is not None
+    assert post.intake.unlanded.rows == rows
+    assert post.close(4) == [Row(0, at(4), 7.0, float("inf"))]

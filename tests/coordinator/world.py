@@ -208,6 +208,8 @@ class World:
         upto = self.intake.horizon(self.now)
         if how in ("closing", "twice") and upto > self.intake.closed:
             self.intake.close(upto)
+        if how != "between":
+            self.intake.spool.commit(self.intake.spool.ticket)
         known = self.known()
         self.intake.stop()
         parts = sorted((self.home.root / "spool").glob("*.spool"))
@@ -221,7 +223,8 @@ class World:
         if how == "twice":
             self.intake.stop()
             self.open()
-        assert self.known() == known, "what was read again is not what was known"
+        # Grants that were not sent yet may be lost; all else is on the disk.
+        assert how == "between" or self.known() == known, "what was read again is another story"
         self.land()
 
     def known(self) -> str:

@@ -90,6 +90,7 @@ def test_a_shrink_that_is_not_confirmed_is_sent_again() -> None:
     assert len(first) == 1
     assert manager.adjust(20 * SECOND) == []
     again = manager.adjust(50 * SECOND)
+    assert manager.adjust(60 * SECOND) == []
     assert [(g.number, g.version, g.width) for g in again] == [
         (g.number, g.version, g.width) for g in first
     ]
@@ -165,8 +166,30 @@ def test_a_version_that_never_was_is_refused_and_replaced() -> None:
     found = manager.update(0, 2 * SECOND, 77, 9.0, 2.0)
     assert manager.refused == 1
     assert manager.width(0, 77) is None
-    if found is not None:
-        assert found.version == 78
+    assert found is not None
+    assert found.version == 78
+    assert manager.width(0, 78) == found.width
+
+
+def test_an_object_with_a_query_of_its_own_gets_all_of_it() -> None:
+    demands = [([0], None, 4.0, "linear"), ([1, 2], None, 6.0, "each")]
+    manager = PrecisionManager(Constraints.of(3, demands))
+    assert [manager.update(number, 0, 0).width for number in range(3)] == [4.0, 6.0, 6.0]
+    manager.update(0, SECOND, 1, 5.0, 2.0)
+    assert manager.adjust(10 * SECOND) == []
+    assert manager.held.tolist() == [4.0, 6.0, 6.0]
+    tighter = Constraints.of(3, [([0], None, 1.0, "linear"), ([1, 2], None, 6.0, "each")])
+    found = manager.replace_constraints(tighter, 11 * SECOND)
+    assert [(grant.number, grant.width) for grant in found] == [(0, 1.0)]
+
+
+def test_a_source_that_begins_anew_is_not_wrong() -> None:
+    manager = started(2, 10.0)
+    manager.forget([0])
+    found = manager.update(0, 9 * SECOND, 0)
+    assert manager.refused == 0
+    assert found is not None
+    assert found.version == 2
 
 
 def test_a_manager_that_was_kept_goes_on_as_if_nothing_had_been() -> None:

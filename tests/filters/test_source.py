@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -149,10 +149,10 @@ def test_a_removed_object_is_gone() -> None:
 
 def test_an_object_that_became_quiet_says_so_once() -> None:
     source = granted(8.0)
-    draw = random.Random(4)
+    draw = np.random.default_rng(4)
     value, at = 0.0, 0
     for at in range(1, 3000):
-        value += draw.gauss(0.0, 1.0)
+        value += float(draw.normal())
         source.offer(0, at * SECOND, value)
         source.check(at * SECOND)
     told = []
@@ -168,13 +168,13 @@ def test_an_object_that_became_quiet_says_so_once() -> None:
 def test_the_curve_of_a_random_walk() -> None:
     # The told rate at 16 steps of width is within a factor of 1.6 of one exit every 64 seconds
     # for each of 20 walks: the mean of 64 exits is off by a fifth at most six times in a million.
-    draw = random.Random(11)
+    draw = np.random.default_rng(11)
     rates = []
     for _ in range(20):
         source = granted(16.0)
         value, last = 0.0, None
         for at in range(1, 8000):
-            value += draw.gauss(0.0, 1.0)
+            value += float(draw.normal())
             last = source.offer(0, at * SECOND, value) or last
         assert last is not None
         assert 1.2 < last.power < 2.8
@@ -192,13 +192,13 @@ def run(source: SourceFilter, values: list[float]) -> int:
 
 
 def test_a_slope_pays_on_a_ramp_and_not_on_a_walk() -> None:
-    draw = random.Random(5)
-    ramp = [0.3 * second + draw.gauss(0.0, 0.3) for second in range(6000)]
+    draw = np.random.default_rng(5)
+    ramp = [0.3 * second + float(draw.normal(0.0, 0.3)) for second in range(6000)]
     still, moving = (run(granted(10.0, models=models), ramp) for models in (False, True))
     assert moving < still / 5
     walk, value = [], 0.0
     for _ in range(6000):
-        value += draw.gauss(0.0, 1.0)
+        value += float(draw.normal())
         walk.append(value)
     still, moving = (run(granted(10.0, models=models), walk) for models in (False, True))
     assert moving < 1.15 * still
@@ -215,17 +215,17 @@ def test_a_moving_bound_does_not_run_away_from_a_reading_that_stands_still() -> 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_moving_bound_is_right_between_readings_that_come_when_they_like(seed: int) -> None:
-    draw = random.Random(seed)
+    draw = np.random.default_rng(seed)
     source = granted(10.0)
     belief = [Update(0, 0, 0.0, 1)]
     at, version, moving = 0, 1, 0
     for _ in range(1500):
         before, old = at, source._rows[0][VALUE]
         width = source.bound(0, before)[1]
-        at += draw.randrange(1, 4 * SECOND) if draw.random() < 0.98 else 90 * SECOND
+        at += int(draw.integers(1, 4 * SECOND)) if draw.random() < 0.98 else 90 * SECOND
         if draw.random() < 0.05:
             version += 1
-            width_next = draw.choice([4.0, 10.0, 15.0])
+            width_next = float(draw.choice([4.0, 10.0, 15.0]))
             told = source.grant(Grant(0, version, width_next, 0), at)
         else:
             # Stands still for a while every now and then.

@@ -52,7 +52,9 @@ def _summary(every: list[dict[str, Any]], n_rows: int, of_objects: bool) -> str:
     updates = sum(row["updates"] or 0 for row in every)
     spared = f", {1 - updates / readings:.1%} of {readings:,} readings spared" if readings else ""
     objects = f"{n_rows} objects of " if of_objects else ""
-    return f"{objects}{len(every)} agents, {heard} heard{spared}"
+    better = sum(row["advice"] == "aggregate" for row in every)
+    advice = f", {better} would send less with one value per query" if better else ""
+    return f"{objects}{len(every)} agents, {heard} heard{spared}{advice}"
 
 
 def _plain(value: Any) -> Any:

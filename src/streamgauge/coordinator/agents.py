@@ -51,6 +51,7 @@ class Tally:
     """How much an agent has sent."""
 
     reports: int = 0
+    readings: int = 0
     updates: int = 0
     beats: int = 0
     duplicates: int = 0
@@ -82,6 +83,8 @@ class Agent:
         When it was last heard, by the coordinator's clock.
     offset
         Coordinator's clock less the agent's, at least; the smallest seen is nearest.
+    looked
+        Values it has looked at since its newest report, by its beats.
 
     Examples
     --------
@@ -102,6 +105,7 @@ class Agent:
     heard: Instant = NEVER
     offset: Duration | None = None
     tally: Tally = field(default_factory=Tally)
+    looked: int = 0
 
     def vouches(self, instant: Instant, grace: Duration = 0) -> bool:
         """Whether it has told everything up to an instant, or to `grace` before it."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.coordinator.advice import Adviser
 from streamgauge.coordinator.cache import Bound
 from streamgauge.coordinator.demands import Asked, Demands, moved
 from streamgauge.coordinator.intake import Intake, News
@@ -38,6 +39,7 @@ class Allotment:
         demands.follow()
         self.asked = demands.build(intake.cache.bounds)
         self.manager = _resumed(intake, self.asked)
+        self.adviser = Adviser()
         self._stale = False
         self._waiting: dict[int, Update] = {}
         self.builds = 1
@@ -95,9 +97,12 @@ class Allotment:
             self.intake.grant([*self._since(grants, now), *made])
 
     def adjust(self, now: Instant) -> None:
-        """Share widths out anew."""
+        """Share widths out anew; judge what else would be sent."""
         with self.intake.lock:
             self.intake.grant(self._listed(self.manager.adjust_many(now), now))
+            held = self.manager.held.copy()
+        # Reports need not wait for this; it reads what they may change meanwhile, as estimates may.
+        self.adviser.judge(self.manager.constraints, self._bounds, held, now)
 
     def forget(self, places: Iterable[int]) -> None:
         """Objects left."""

@@ -219,7 +219,15 @@ class Coordinator:
             intake, cache = self.intake, self.intake.cache
             totals = {
                 name: sum(agent[name] for agent in agents)
-                for name in ("reports", "updates", "beats", "duplicates", "late", "refused")
+                for name in (
+                    "readings",
+                    "reports",
+                    "updates",
+                    "beats",
+                    "duplicates",
+                    "late",
+                    "refused",
+                )
             }
             return {
                 "stream": self.stream.name,
@@ -257,6 +265,8 @@ class Coordinator:
             "objects": len(agent.places),
             "waiting": len(agent.held),
             **{name: getattr(tally, name) for name in tally.__dataclass_fields__},
+            "readings": tally.readings + agent.looked,
+            **self.allotment.adviser.of(name)._asdict(),
         }
 
     def _objects(self) -> list[dict[str, Any]]:

@@ -45,7 +45,7 @@ class MqttDoor:
             raise MissingRuntime(
                 "MQTT needs another package",
                 "paho-mqtt is not installed",
-                "pip install 'streamgauge[mqtt]', or pip install paho-mqtt",
+                "pip install 'streamgauge[edge]'",
             )
         self.desk = desk
         self.broker = options.broker

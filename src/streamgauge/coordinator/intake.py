@@ -187,6 +187,8 @@ class Intake:
             agent.tally.beats += 1
             if report.seq <= agent.seq:
                 agent.through = max(agent.through, report.through)
+            if report.seq == agent.seq:
+                agent.looked = max(agent.looked, report.readings)
         return News()
 
     def _reply(self, agent: Agent | None, report: Report, received: Instant) -> Reply:
@@ -306,6 +308,7 @@ class Intake:
         # not vouch yet, after a restart, says nothing of when: surely by the time it is heard.
         vouching = report.through > agent.through
         applied_at = report.through if vouching else max(received, agent.through) + DOUBT
+        agent.tally.readings, agent.looked = agent.tally.readings + report.readings, 0
         if report.since is not None:
             agent.gap(report.since)
         for number, key in report.objects:

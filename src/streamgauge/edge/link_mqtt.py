@@ -107,7 +107,7 @@ class Broker:
             raise MissingRuntime(
                 "MQTT needs another package",
                 "paho-mqtt is not installed",
-                "pip install 'streamgauge[mqtt]', or pip install paho-mqtt",
+                "pip install 'streamgauge[edge]'",
             )
         parts = urlsplit(url)
         self.tls = parts.scheme == "mqtts"

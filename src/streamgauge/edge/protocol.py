@@ -48,6 +48,8 @@ class Report:
     since
         Nothing is vouched for between what earlier reports vouched for and this instant: the agent
         did not run, or could not keep what happened. None when there is no such gap.
+    readings
+        Values it looked at since the numbered report before.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Report:
     applied: list[tuple[int, int]] = field(default_factory=list)
     left: list[tuple[int, int]] = field(default_factory=list)
     since: int | None = None
+    readings: int = 0
 
     @property
     def beat(self) -> bool:
@@ -93,6 +96,8 @@ class Report:
             body["left"] = self.left
         if self.since is not None:
             body["since"] = self.since
+        if self.readings:
+            body["readings"] = self.readings
         return _dump(body)
 
     @classmethod
@@ -111,6 +116,7 @@ class Report:
                 [(_whole(n), _whole(version)) for n, version in body.get("applied", ())],
                 [(_whole(n), _whole(at)) for n, at in body.get("left", ())],
                 None if body.get("since") is None else _whole(body["since"]),
+                max(0, _whole(body.get("readings", 0))),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged("report", error) from None

@@ -96,6 +96,7 @@ class Reporter:
         self.clock = clock
         self.spool = spool
         self.counts = Counts()
+        self._told = 0
         self.sample: float | None = None
         self.begun = False
         self._separator = separator
@@ -244,7 +245,9 @@ class Reporter:
             self._sent_at = local
             self.counts.reports += 1
         elif self._spoken is None or local - self._spoken >= self._beat:
-            data = Report(self.agent, spool.boot, spool.newest, 0, self._through).encode()
+            beat = Report(self.agent, spool.boot, spool.newest, 0, self._through)
+            beat.readings = self.counts.readings - self._told
+            data = beat.encode()
             spool.reached(self._through)
             self.counts.beats += 1
         else:
@@ -442,6 +445,7 @@ class Reporter:
             reports[-1].updates = updates[first : first + UPDATES]
         last = reports[-1]
         last.through, last.since, last.left = through, since, self._left
+        last.readings, self._told = self.counts.readings - self._told, self.counts.readings
         if not self._gap:
             last.applied, self._applied = sorted(self._applied.items()), {}
         for report in reports:

@@ -32,6 +32,7 @@ STEPS, STEP = 5, 4
 # Within a step: centre, when it was put there (at the lowest; above: squared moves of the lowest
 # since), sum of its squared moves, and what they took (seconds; squared moves of the lowest).
 BEGAN, MOVED, TOOK = 1, 2, 3
+LOW_BEGAN, LOW_MOVED, LOW_TOOK = LADDER + BEGAN, LADDER + MOVED, LADDER + TOOK
 # Shadows that stay, follow the last move, follow the moves of a while.
 MODES, KINDS, MODE = LADDER + STEPS * STEP, 3, 4
 # Within a mode: centre, since, slope, exits.
@@ -43,12 +44,15 @@ RISE, RUN, FRESH = MODES + KINDS * MODE, MODES + KINDS * MODE + 1, MODES + KINDS
 CALM_LOW, CALM_HIGH, RIPPLES = FRESH + 1, FRESH + 2, FRESH + 3
 # The last move of the lowest step, squared, and how long it took.
 LAST_MOVE, LAST_TOOK = RIPPLES + 1, RIPPLES + 2
-SIZE = LAST_TOOK + 1
+# Half width of the lowest step.
+LOWEST = LAST_TOOK + 1
+SIZE = LOWEST + 1
 
 SECOND = 1_000_000.0
 LARGEST = 1.7976931348623157e308
 # Exits that the lowest step remembers, and the others.
-MEMORY, SHAPE = 48.0, 16.0
+MEMORY, SHAPE = 32.0, 16.0
+KEPT = 1.0 - 1.0 / MEMORY
 # What the step below counts for, in exits.
 PRIOR = 6.0
 # A move counts for at most this many half widths, so that one jump is no diffusion.
@@ -56,12 +60,12 @@ LONGEST = 2.0
 # Two moves that are so many times as quick as what is remembered are an awakening.
 AWAKE = 8.0
 # The slow slope remembers this many moves; counts of exits are halved at this many.
-MOVES = 12.0
+MOVES = 24.0
 EXITS = 40.0
 # A slope is taken when it saves this share of the exits.
-WORTH = 0.8
+WORTH = 0.9
 # A source speaks up when its diffusion fell below this share of what it told.
-STALE = 0.2
+STALE = 0.3
 # And not before so many seconds of silence: the end of a burst is no news.
 PATIENCE = 100.0
 # Least power of a curve: where values jump, a wider bound hardly helps.
@@ -146,7 +150,7 @@ def inner(row: Row) -> None:
         row[LOW], row[HIGH] = low, high
         row[CALM_LOW], row[CALM_HIGH] = math.inf, -math.inf
         return
-    lowest = math.ldexp(0.5, int(row[BASE]))
+    lowest = row[LOWEST]
     step = lowest + lowest
     for place in range(LADDER + STEP, MODES, STEP):
         around = row[place]
@@ -162,7 +166,7 @@ def inner(row: Row) -> None:
 
 def ripple(row: Row, at: float, value: float) -> None:
     """Bring the ladder forward by a reading that only its lowest step is left by."""
-    step = math.ldexp(0.5, int(row[BASE]))
+    step = row[LOWEST]
     far = value - row[LADDER]
     restless(row, at, far * far)
     row[LADDER] = row[VALUE] = value
@@ -174,16 +178,18 @@ def ripple(row: Row, at: float, value: float) -> None:
 
 def restless(row: Row, at: float, squared: float) -> None:
     """Note a move of the lowest step; what was before an awakening is forgotten."""
-    took = (at - row[LADDER + BEGAN]) / SECOND
+    took = (at - row[LOW_BEGAN]) / SECOND
     two, took_two = squared + row[LAST_MOVE], took + row[LAST_TOOK]
-    if two * row[LADDER + TOOK] > AWAKE * took_two * row[LADDER + MOVED]:
-        row[LADDER + MOVED] = two
-        row[LADDER + TOOK] = took_two
+    moved, lasted = row[LOW_MOVED], row[LOW_TOOK]
+    if two * lasted > AWAKE * took_two * moved:
+        row[LOW_MOVED] = two
+        row[LOW_TOOK] = took_two
     else:
-        row[LADDER + MOVED] += squared - row[LADDER + MOVED] / MEMORY
-        row[LADDER + TOOK] += took - row[LADDER + TOOK] / MEMORY
-    row[LAST_MOVE], row[LAST_TOOK] = squared, took
-    row[LADDER + BEGAN] = at
+        row[LOW_MOVED] = moved * KEPT + squared
+        row[LOW_TOOK] = lasted * KEPT + took
+    row[LAST_MOVE] = squared
+    row[LAST_TOOK] = took
+    row[LOW_BEGAN] = at
     row[RIPPLES] += squared
 
 
@@ -211,7 +217,7 @@ def follow(row: Row, at: float, value: float) -> None:
 
 def climb(row: Row, at: float, value: float) -> None:
     """Bring the ladder forward."""
-    step = math.ldexp(0.5, int(row[BASE]))
+    step = row[LOWEST]
     far = min(abs(value - row[LADDER]), LONGEST * step)
     if far > step:
         restless(row, at, far * far)
@@ -267,16 +273,16 @@ def recentre(row: Row, at: float, value: float, models: bool) -> None:
 
 def diffusion(row: Row, at: float, level: int) -> float:
     """Squared move per second at a step of the ladder; NaN while nothing is known."""
-    lasted = row[LADDER + TOOK] + (at - row[LADDER + BEGAN]) / SECOND
+    lasted = row[LOW_TOOK] + (at - row[LOW_BEGAN]) / SECOND
     if not lasted > 0.0:
         return math.nan
-    return row[LADDER + MOVED] / lasted * shape(row, level)
+    return row[LOW_MOVED] / lasted * shape(row, level)
 
 
 def shape(row: Row, level: int) -> float:
     """Squared moves at a step for each of the lowest one, each step resting on the ones below."""
     found = 1.0
-    step = math.ldexp(0.5, int(row[BASE]))
+    step = row[LOWEST]
     for place in range(LADDER + STEP, LADDER + STEP * level + 1, STEP):
         step = step + step
         prior = PRIOR * step * step
@@ -293,7 +299,7 @@ def at_width(row: Row, at: float) -> float:
         return math.nan
     narrower = diffusion(row, at, STEPS - 2)
     wider = diffusion(row, at, STEPS - 1)
-    step = math.ldexp(0.5, int(row[BASE]) + STEPS - 2)
+    step = math.ldexp(row[LOWEST], STEPS - 2)
     return narrower + (wider - narrower) * min(1.0, half / step - 1.0)
 
 
@@ -354,6 +360,7 @@ def rebase(row: Row, base: float) -> None:
         for place in range(LADDER, MODES - STEP):
             row[place] = row[place + STEP]
         row[BASE] += 1.0
+        row[LOWEST] *= 2.0
         for place in range(LADDER + STEP, MODES - STEP, STEP):
             row[place + TOOK] *= part
             row[place + BEGAN] *= part
@@ -364,6 +371,7 @@ def rebase(row: Row, base: float) -> None:
         for place in range(MODES - 1, LADDER + STEP - 1, -1):
             row[place] = row[place - STEP]
         row[BASE] -= 1.0
+        row[LOWEST] *= 0.5
         fresh(row, LADDER, found)
         fresh(row, LADDER + STEP, math.nan)
 
@@ -377,6 +385,7 @@ def begin(row: Row, base: float) -> None:
         for place in range(MODES, RISE, MODE):
             row[place], row[place + BEGAN] = row[VALUE], row[AT]
     row[BASE] = base
+    row[LOWEST] = math.ldexp(0.5, int(base))
     row[RIPPLES] = 0.0
     fresh(row, LADDER, known)
     for place in range(LADDER + STEP, MODES, STEP):
@@ -391,7 +400,7 @@ def fresh(row: Row, place: int, known: float) -> None:
         row[place + BEGAN] = row[AT]
         row[LAST_MOVE], row[LAST_TOOK] = 0.0, 0.0
         if known > 0.0:
-            step = math.ldexp(0.5, int(row[BASE]))
+            step = row[LOWEST]
             row[place + MOVED] = PRIOR * step * step
             row[place + TOOK] = row[place + MOVED] / known
 
@@ -403,16 +412,25 @@ def tell(row: Row, at: float, asked: bool) -> None:
     """
     row[TOLD] = at_width(row, at)
     row[DUE] = math.inf
-    if asked and row[TOLD] > 0.0:
-        wait = 0.25 * row[HALF] * row[HALF] / row[TOLD]
-        row[DUE] = at + max(PATIENCE, min(wait, 1e9)) * SECOND
+    if asked and row[TOLD] != 0.0:
+        row[DUE] = at + pause(row) * SECOND
+
+
+def pause(row: Row) -> float:
+    """Seconds until a look at the curve may be worth while."""
+    if not row[TOLD] > 0.0:
+        return 3.0 * PATIENCE
+    wait: float = 0.25 * row[HALF] * row[HALF] / row[TOLD]
+    return max(PATIENCE, min(wait, 1e9))
 
 
 def stale(row: Row, at: float) -> bool:
-    """Whether the object has become so quiet that the coordinator should hear of it."""
+    """Whether the coordinator should hear what it does not know: a first curve, or quiet."""
     now = at_width(row, at)
-    if now < STALE * row[TOLD]:
+    if math.isnan(row[TOLD]):
+        if not math.isnan(now):
+            return True
+    elif now < STALE * row[TOLD]:
         return True
-    wait = 0.25 * row[HALF] * row[HALF] / row[TOLD]
-    row[DUE] = at + max(0.1 * PATIENCE, min(wait, 1e9)) * SECOND
+    row[DUE] = at + 0.1 * pause(row) * SECOND
     return False

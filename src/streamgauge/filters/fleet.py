@@ -38,7 +38,7 @@ Whole = npt.NDArray[np.int64]
 _SHARED = (
     "shut", "blank", "reach", "leaves", "passing", "inner", "restless", "ripple", "climb",
     "lean", "follow", "best_mode", "recentre", "shape", "diffusion", "at_width", "curve",
-    "fresh", "begin", "rebase", "widen", "tell", "stale",
+    "fresh", "begin", "rebase", "widen", "pause", "tell", "stale",
 )  # fmt: skip
 
 

@@ -61,10 +61,10 @@ class Policy:
         An object silent for L seconds is believed to send at most this many times in L.
     """
 
-    reserve: float = 0.02
+    reserve: float = 0.01
     excess: float = 1.5
     gain: float = 1.0
-    pace: float = 0.5
+    pace: float = 0.8
     step: float = 0.02
     least: float = 0.01
     again: float = 30.0
@@ -335,10 +335,13 @@ class PrecisionManager:
         all_readings = np.zeros(constraints.n_objects, np.bool_)
         all_readings[np.fromiter(every, np.int64)] = True
         uniform = constraints.uniform()
+        # What an object has for itself alone needs no reserve.
+        shares = np.diff(constraints.object_starts) > 0
+        self._kept: Floats = np.where(shares, 1.0 - self.policy.reserve, 1.0)
         self._bounds = Bounds(
             all_readings,
             constraints.unqueried,
-            uniform * (1.0 - self.policy.reserve),
+            uniform * self._kept,
             uniform * self.policy.least,
         )
         self._prices: Floats = np.zeros(constraints.n_queries)
@@ -357,11 +360,10 @@ class PrecisionManager:
     def _price(self, at: float) -> None:
         """Prices and best widths from the curves as they were told."""
         ledger = self._ledger
-        kept = 1.0 - self.policy.reserve
         believed = self._believed(at)
         found = optimal_widths(self.constraints, believed, ledger.power, start_prices=self._prices)
         self._prices = found.prices
-        self._best = found.widths * kept
+        self._best = found.widths * self._kept
         self._charge()
 
     def _charge(self) -> None:
@@ -399,7 +401,9 @@ class PrecisionManager:
         ledger = self._ledger
         waited = at - ledger.granted > self.policy.again * _SECOND
         shrunk = (ledger.under_way > 0) & (ledger.newest < ledger.held)
-        return np.flatnonzero(waited & shrunk)
+        found = np.flatnonzero(waited & shrunk)
+        ledger.granted[found] = at
+        return found
 
     def _grant_all(self, objects: Whole, widths: Floats, at: float) -> Whole:
         done = [

@@ -77,11 +77,9 @@ def wanted_width(
     if np.isnan(rate):
         wanted = bounds.uniform[one]
     elif toll > 0.0:
-        wanted = (power * rate / toll) ** (1.0 / (power + 1.0))
-    wanted = max(wanted, bounds.least[one])
-    newest = ledger.newest[one]
-    if 0.0 < newest < np.inf:
-        wanted = newest * (wanted / newest) ** pace
+        wanted = max((power * rate / toll) ** (1.0 / (power + 1.0)), bounds.least[one])
+        if 0.0 < ledger.newest[one] < np.inf:
+            wanted = ledger.newest[one] * (wanted / ledger.newest[one]) ** pace
     wanted = min(wanted, claims.caps[one])
     space = room(ledger, claims, one)
     if space < 0.0:
@@ -110,9 +108,11 @@ def answer(
     count, wrong = 0, 0
     for rank in range(objects.size):
         one, version = objects[rank], versions[rank]
+        lost = False
         if not confirm(ledger, claims, one, version):
             wrong += 1
-            if ledger.newest_version[one] < version < ledger.newest_version[one] + LOST:
+            lost = ledger.newest_version[one] < version < ledger.newest_version[one] + LOST
+            if lost:
                 # The source knows a grant that was forgotten here; a newer one replaces it.
                 ledger.newest_version[one] = version
         if rates[rank] >= 0.0 and rates[rank] < np.inf and 0.0 < powers[rank] < 10.0:
@@ -121,7 +121,8 @@ def answer(
         ledger.heard[one] = max(ledger.heard[one], at)
         wanted = wanted_width(ledger, claims, one, tolls[one], best[one], bounds, pace)
         newest = ledger.newest[one]
-        if wanted == newest or (wanted > 0.0 and abs(wanted - newest) <= step * newest):
+        same = wanted == newest or (wanted > 0.0 and abs(wanted - newest) <= step * newest)
+        if same and not lost:
             continue
         if grant(ledger, claims, one, wanted, at):
             out[count] = one

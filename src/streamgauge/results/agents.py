@@ -26,6 +26,9 @@ AGENTS = pa.schema(
         ("beats", pa.int64()),
         ("late", pa.int64()),
         ("refused", pa.int64()),
+        ("separate", pa.float64()),
+        ("aggregated", pa.float64()),
+        ("advice", pa.string()),
     ]
 )
 OBJECTS = pa.schema(
@@ -46,7 +49,9 @@ def agents(home: Home, stream: str | None = None) -> pa.Table:
 
     `state` is heard or interrupted, as its coordinator last wrote; `offset` is how many seconds
     its clock is behind the coordinator's; `readings` are the values it looked at, `updates` those
-    that left their bounds and were sent.
+    that left their bounds and were sent. `separate` and `aggregated` are messages a second that it
+    is expected to send with one object per key, as it does, and with one per query; `advice` is
+    `aggregate` where that is clearly fewer.
     """
     return _table(home, stream, "agents", AGENTS)
 
