@@ -27,7 +27,11 @@ Whole = npt.NDArray[np.int64]
 PAIRS_MOST = 50_000
 # What an agent takes in any case, in pairs.
 _PAIRS_LEAST = 2_000
+# As the precision manager believes it; seconds that count as silence of an object that told how
+# often it sends, and of one that did not.
 _SILENCE = Policy().silence
+_INSTANT, _WHILE = 0.1, 10.0
+_POWERS = (0.1, 4.0)
 
 
 class Advice(NamedTuple):
@@ -72,7 +76,7 @@ class Adviser:
         return self._found.get(agent, Advice())
 
     def judge(
-        self, constraints: Constraints, bounds: Sequence[Bound], widths: Floats, now: Instant
+        self, constraints: Constraints, bounds: Sequence[Bound], widths: Floats, closed: Instant
     ) -> None:
         """Judge the agents whose turn it is.
 
@@ -84,8 +88,8 @@ class Adviser:
             The objects that they are about, or more.
         widths
             That the objects hold.
-        now
-            The coordinator's clock.
+        closed
+            Up to when the bounds are told.
         """
         objects = bounds[: constraints.n_objects]
         names = sorted({bound.agent for bound in objects} - {""})
@@ -97,13 +101,16 @@ class Adviser:
         pairs = _pairs(_restricted(constraints, concerned), homes, len(names))
         turn = self._turn(names, pairs)
         concerned &= np.isin(homes, [numbers[name] for name in turn])
-        rate, power = _curves(objects, held, concerned, now)
-        chosen = _restricted(constraints, concerned & np.isfinite(rate))
-        sets = [one for one in choices(chosen, homes, held, rate, power) if one.objects.size > 1]
+        # Sources may tell any numbers; what comes of absurd ones is no number and left out.
+        with np.errstate(all="ignore"):
+            rate, power = _curves(objects, held, concerned, closed)
+            chosen = _restricted(constraints, concerned & np.isfinite(rate))
+            found = choices(chosen, homes, held, rate, power)
+        sets = [one for one in found if one.objects.size > 1]
         for name in turn:
             self._found[name] = _summed([one for one in sets if one.source == numbers[name]])
         judged = {name for name in names if pairs[numbers[name]] <= PAIRS_MOST}
-        self._found = {name: found for name, found in self._found.items() if name in judged}
+        self._found = {name: last for name, last in self._found.items() if name in judged}
 
     def _turn(self, names: list[str], pairs: Whole) -> list[str]:
         """Agents after the last one that was judged, as many as a period has time for."""
@@ -146,19 +153,21 @@ def _pairs(constraints: Constraints, homes: Whole, n_agents: int) -> Whole:
 
 
 def _curves(
-    bounds: Sequence[Bound], widths: Floats, chosen: Truths, now: Instant
+    bounds: Sequence[Bound], widths: Floats, chosen: Truths, closed: Instant
 ) -> tuple[Floats, Floats]:
     """Rates and powers of chosen objects as told; what was long silent is believed quieter."""
     rate, power = np.full(len(bounds), np.nan), np.full(len(bounds), 2.0)
     places = np.flatnonzero(chosen)
     ours = [bounds[place] for place in places.tolist()]
-    told = np.array([bound.power for bound in ours], np.float64)
-    power[places] = np.where(np.isfinite(told), told, 2.0)
+    told = np.array([(bound.rate, bound.power) for bound in ours]).reshape(-1, 2)
+    power[places] = np.where(np.isfinite(told[:, 1]), np.clip(told[:, 1], *_POWERS), 2.0)
     since = np.array([max(bound.at, bound.grants[-1][1]) for bound in ours], np.int64)
-    silent = np.where(since > ALWAYS, now - since, 0) / SECOND
-    most = _SILENCE / np.maximum(silent, 1.0) * widths[places] ** power[places]
-    # One that has been silent ever since it was first granted a width never told a rate.
-    rate[places] = np.fmin([bound.rate for bound in ours], most)
+    silent = np.where(since > ALWAYS, closed - since, 0) / SECOND
+    spread = widths[places] ** power[places]
+    most = _SILENCE * spread / np.maximum(silent, _INSTANT)
+    # One that never left its first bound never told a rate: it counts as sending once in that time.
+    once = spread / np.maximum(silent, _WHILE)
+    rate[places] = np.where(told[:, 0] >= 0.0, np.minimum(told[:, 0], most), once)
     return rate, power
 
 

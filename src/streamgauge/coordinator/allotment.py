@@ -102,7 +102,7 @@ class Allotment:
             self.intake.grant(self._listed(self.manager.adjust_many(now), now))
             held = self.manager.held.copy()
         # Reports need not wait for this; it reads what they may change meanwhile, as estimates may.
-        self.adviser.judge(self.manager.constraints, self._bounds, held, now)
+        self.adviser.judge(self.manager.constraints, self._bounds, held, self.intake.closed)
 
     def forget(self, places: Iterable[int]) -> None:
         """Objects left."""
