@@ -12,7 +12,7 @@ from typing import Any
 from streamgauge.coordinator.door_http import Desk
 from streamgauge.coordinator.options import Options
 from streamgauge.edge.link import Credentials
-from streamgauge.edge.link_kafka import settings, topics
+from streamgauge.edge.link_kafka import ends, settings, topics
 from streamgauge.edge.protocol import Report
 from streamgauge.kernel.errors import StreamgaugeError
 
@@ -86,11 +86,7 @@ class KafkaDoor:
         consumer = kafka.Consumer({**self._settings, **group, "auto.offset.reset": "latest"})
         producer = kafka.Producer({**self._settings, "linger.ms": 0})
         try:
-            found = consumer.list_topics(self.up, timeout=5.0).topics[self.up].partitions
-            parts = [kafka.TopicPartition(self.up, number) for number in found]
-            for part in parts:
-                _, part.offset = consumer.get_watermark_offsets(part, timeout=5.0)
-            consumer.assign(parts)
+            consumer.assign(ends(consumer, self.up, self._halt))
             self.ready.set()
             while not self._halt.is_set():
                 message = consumer.poll(POLL_SECONDS)

@@ -103,8 +103,7 @@ class KafkaLink:
         group = {"group.id": f"streamgauge-{self.agent.decode()}", "enable.auto.commit": False}
         consumer = kafka.Consumer({**self._settings, **group})
         try:
-            parts = self._parts(consumer, halt)
-            consumer.assign(parts)
+            consumer.assign(ends(consumer, self.down, halt))
             ready.set()
             while not halt.is_set():
                 message = consumer.poll(POLL_SECONDS)
@@ -113,27 +112,28 @@ class KafkaLink:
         finally:
             consumer.close()
 
-    def _parts(self, consumer: Any, halt: threading.Event) -> list[Any]:
-        """Where the partitions of the topic of replies end now."""
-        while not halt.is_set():
-            try:
-                found = consumer.list_topics(self.down, timeout=1.0).topics[self.down].partitions
-                parts = [kafka.TopicPartition(self.down, number) for number in found]
-                for part in parts:
-                    _, part.offset = consumer.get_watermark_offsets(part, timeout=1.0)
-                if parts:
-                    return parts
-            except kafka.KafkaException:
-                pass
-            halt.wait(POLL_SECONDS)
-        return []
-
     def _down(self, detail: str) -> LinkDown:
         return LinkDown(
             "no reply came through Kafka",
             f"{self.url}: {detail}",
             "check the address, that the broker and the gauge run, and who may use the topics",
         )
+
+
+def ends(consumer: Any, topic: str, halt: threading.Event) -> list[Any]:
+    """Where the partitions of a topic end now; waits for a topic that is not there yet."""
+    while not halt.is_set():
+        try:
+            found = consumer.list_topics(topic, timeout=1.0).topics[topic].partitions
+            parts = [kafka.TopicPartition(topic, number) for number in found]
+            for part in parts:
+                _, part.offset = consumer.get_watermark_offsets(part, timeout=1.0)
+            if parts:
+                return parts
+        except kafka.KafkaException:
+            pass
+        halt.wait(POLL_SECONDS)
+    return []
 
 
 def topics(stream: str) -> tuple[str, str]:
