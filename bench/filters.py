@@ -42,6 +42,8 @@ NAME = "filters"
 # Below this many messages a tick a ratio says little.
 COUNTED = 0.3
 MODERATE = 20.0
+# The precision for which the paper says that five queries cost 3.4 times less than equal widths.
+PRINTED_DELTA = 4.0
 # Answer widths of measured traces, in usual changes of a tick.
 SPREADS = (1.0, 3.0, 10.0, 30.0)
 
@@ -63,7 +65,7 @@ class Extent:
 
 
 QUICK = Extent(
-    (10, 200), (10.0, 40.0), 10_000, 4_000, 5_000, 3_000, 4_000, ((10, (1.0, 5.0)),), 1_500, 2_000
+    (10, 200), (10.0, 40.0), 10_000, 4_000, 5_000, 3_000, 4_000, ((10, (1.0, 4.0)),), 1_500, 2_000
 )
 FULL = Extent(
     (10, 50, 200, 1000),
@@ -73,7 +75,7 @@ FULL = Extent(
     5_000,
     20_000,
     10_000,
-    ((10, (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)), (50, (0.5, 1.0, 2.0, 5.0))),
+    ((10, (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 10.0)), (50, (0.5, 1.0, 2.0, 4.0))),
     10_000,
     10_000,
 )
@@ -215,8 +217,8 @@ def _packets(report: Sections, extent: Extent) -> list[Cell]:
             )
     title = "packet rates, Q2 and Q5 within delta, the others within delta / 100"
     _table(report, title, cells, "uniform")
-    best = max(1.0 / c.ratio("ours", "uniform") for c in cells)
-    report.bars["packets_fewer_than_uniform"] = Bar(best, 3.4)
+    (named,) = (c for c in cells if c.data == "10 hosts" and c.delta == PRINTED_DELTA)
+    report.bars["packets_fewer_than_uniform"] = Bar(1.0 / named.ratio("ours", "uniform"), 3.4)
     return cells
 
 
