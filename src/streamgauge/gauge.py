@@ -45,6 +45,7 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.view import View
 from streamgauge.reading import POLL_SECONDS, Reader
+from streamgauge.results.agents import forget_agent
 from streamgauge.sources.declare import Source
 from streamgauge.sources.learn import schema_of
 from streamgauge.sources.parse import list_files
@@ -369,6 +370,10 @@ class Gauge(Reader):
         self._feeds.start(stream, session, self._frames.get(stream.name))
         self._coordinators.start(stream)
 
+    def forget_agent(self, stream: str, agent: str) -> None:
+        """Wait no longer for an agent that is gone for good; its objects leave the answers."""
+        forget_agent(self.home, stream, agent)
+
     def stop(self) -> None:
         """Stop the job after the epoch in work; nothing is lost."""
         self._coordinators.stop()
@@ -410,12 +415,10 @@ class Gauge(Reader):
                 seen += 1
                 for stream, origins in journal.page(seen).taken.items():
                     wanted.get(stream, set()).difference_update(origins)
-            if committed == journal.last() and not any(wanted.values()) and self._inbox_empty():
+            waits = any(name.endswith(".json") for name in _names(self.home.control))
+            if committed == journal.last() and not any(wanted.values()) and not waits:
                 return committed
             self._wait(deadline, timeout)
-
-    def _inbox_empty(self) -> bool:
-        return not any(name.endswith(".json") for name in _names(self.home.control))
 
     def _check_engine(self) -> None:
         failure = self._engine.failure() if self._engine is not None else None

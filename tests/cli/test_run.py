@@ -187,3 +187,15 @@ def test_vitals_count_and_rate(home: Path) -> None:
     now[0] = 200.0
     vitals.read()
     assert vitals.rates() == (0.0, 0.0)
+
+
+def test_a_home_without_a_project_is_run_as_it_is(call, project: Path, monkeypatch) -> None:
+    home = project.parent / "home"
+    assert call("run", project, "--once").exit_code == 0
+    (project.parent / "empty").mkdir()
+    monkeypatch.chdir(project.parent / "empty")
+    result = call("run", "--home", home, "--engine", "local", "--once")
+    assert result.exit_code == 0, result.stderr
+    assert sg.connect(home, engine="local").registry().queries
+    assert call("run", "--home", home, "--prune").exit_code == 2
+    assert call("run", "--home", "nowhere").exit_code == 5

@@ -14,6 +14,7 @@ from streamgauge.contracts.answer import Answer
 from streamgauge.coordinator.coordinator import Coordinator, edge_directory
 from streamgauge.filters.bound import NOTHING
 from streamgauge.gauge import Gauge
+from streamgauge.kernel.errors import QueryNotFound
 from streamgauge.kernel.time import SECOND
 from tests.coordinator.world import START, Source
 
@@ -157,8 +158,10 @@ def test_a_forgotten_agent_leaves_the_answers(plant: Plant) -> None:
     register(plant.gauge, "load", 6.0)
     plant.run(8, wave)
     plant.run(5, wave, skip="south")
-    plant.coordinator.forget("south")
-    plant.run(3, wave, skip="south")
+    with pytest.raises(QueryNotFound, match="has no agent 'east'"):
+        plant.gauge.forget_agent("hosts", "east")
+    plant.gauge.forget_agent("hosts", "south")
+    plant.run(4, wave, skip="south")
     newest = plant.answers("load")[0]
     assert newest.contract_met
     known = plant.truth[newest.as_of]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -289,7 +290,6 @@ def test_objects_leave_and_come_back(post: Post) -> None:
         (report(2, 60.0), 400),
         (report(2, 2.0, (0, 60.0, 1.0)), 400),
         (report(0, 2.0, (0, 1.5, 1.0)), 400),
-        (report(2, 2.0, objects=[(1, ("a", "b"))]), 400),
         (report(2, 2.0, *((number, 1.5, 0.0) for number in range(2000))), 400),
     ],
 )
@@ -302,6 +302,14 @@ def test_what_a_broken_agent_sends_is_refused_and_counted(
     assert refusal.value.status == status
     assert post.intake.agents["a"].tally.refused == 1
     assert post.intake.agents["a"].seq == 1
+
+
+def test_a_key_that_names_no_object_is_refused_alone(post: Post) -> None:
+    post.take(FIRST, 1)
+    post.take(report(2, 2.0, (0, 1.5, 8.0), (1, 1.5, 3.0), objects=[(1, ("a", "b"))]), 2)
+    assert post.intake.agents["a"].tally.refused >= 1
+    assert post.intake.agents["a"].seq == 2
+    assert [row.value for row in post.close(2)] == [7.0, 8.0]
 
 
 @pytest.mark.parametrize(
@@ -402,3 +410,21 @@ def test_what_beats_vouched_for_is_read_again(post: Post) -> None:
     assert post.intake.unlanded is not None
     assert post.intake.unlanded.rows == rows
     assert post.close(4) == [Row(0, at(4), 7.0, float("inf"))]
+
+
+def test_an_object_of_an_agent_that_is_gone_is_offered_to_the_next(post: Post) -> None:
+    post.take(FIRST, 1)
+    first = Report(
+        "b", "b1", 1, at(1), at(1), [(0, FIRST.objects[0][1])], [Update(0, at(1), 3.0, 0)]
+    )
+    assert post.take(first, 1).known
+    assert post.intake.agents["b"].tally.refused
+    post.close(30)
+    assert "a" in post.intake.cache.unheard
+    reply = post.take(Report("b", "b1", 1, at(30), at(30)), 30)
+    assert not reply.known
+    again = replace(first, seq=2, through=at(31), updates=[Update(0, at(31), 4.0, 0)])
+    assert post.take(again, 31).known
+    assert post.intake.cache.bounds[0].agent == "b"
+    post.again()
+    assert post.intake.cache.bounds[0].agent == "b"

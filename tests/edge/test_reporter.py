@@ -167,6 +167,24 @@ def test_values_inside_their_bound_are_silent_and_a_shrink_is_confirmed() -> Non
     world.check()
 
 
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_what_is_no_number_is_not_taken_for_silence(value: float) -> None:
+    world = calm()
+    world.feed(a=5.0)
+    world.pump()
+    world.feed(a=value)
+    world.reporter.seal()
+    report = said(world)
+    assert report is not None
+    assert [number for number, _ in report.left] == [0]
+
+
+def test_keys_that_cannot_travel_are_refused_here() -> None:
+    world = calm()
+    world.reporter.feed([(("\ud800",), 1.0, None), (("x" * 501,), 1.0, None), (("",), 1.0, None)])
+    assert (world.reporter.known, world.reporter.counts.refused) == (0, 3)
+
+
 def test_an_object_that_is_read_as_nan_has_left_until_its_next_value() -> None:
     world = calm()
     world.feed(a=1.0)

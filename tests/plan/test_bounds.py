@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -172,3 +173,18 @@ def test_the_language_asks_for_newest_bounds(tmp_path: Path) -> None:
 def test_agents_need_an_address_and_a_beat(given: dict[str, Any], word: str) -> None:
     with pytest.raises(BindError, match=word):
         sg.agents(**given)
+
+
+def test_weights_of_an_average_that_add_up_to_nothing_are_refused(tmp_path: Path) -> None:
+    gauge = sg.connect(tmp_path, engine="local")
+    gauge.stream("hosts", sg.agents("http://127.0.0.1:0"))
+    apart = sg.Query("d", "hosts", sg.avg("value"), series=("a", "b"), weights=(1.0, -1.0))
+    with pytest.raises(BindError, match="add up to nothing"):
+        gauge.register(apart)
+    gauge.register(replace(apart, select=sg.total("value")))
+
+
+def test_agents_of_other_machines_must_show_something() -> None:
+    with pytest.raises(BindError, match="anyone could speak"):
+        sg.agents("http://0.0.0.0:7311")
+    assert sg.agents("https://0.0.0.0:7311", ca="ca.pem").options["listen"].startswith("https")

@@ -26,10 +26,24 @@ LIMIT = 50
     show_default=True,
     help="Show at most so many; 0 for all.",
 )
+@click.option("--forget", metavar="AGENT", help="Wait no longer for an agent of STREAM.")
 @json_option
-def agents(stream: str | None, home: Path, of_objects: bool, limit: int, as_json: bool) -> None:
+def agents(
+    stream: str | None,
+    home: Path,
+    of_objects: bool,
+    limit: int,
+    forget: str | None,
+    as_json: bool,
+) -> None:
     """List the agents of all streams, or of STREAM, and what they sent of what they read."""
     gauge = open_home(home)
+    if forget is not None:
+        if stream is None:
+            raise click.UsageError("--forget needs the STREAM of the agent")
+        gauge.forget_agent(stream, forget)
+        click.echo(f"{forget} is forgotten as soon as the job that runs has read this")
+        return
     found = gauge.objects(stream) if of_objects else gauge.agents(stream)
     rows = found.to_pylist()
     shown = rows[:limit] if limit else rows
@@ -67,7 +81,9 @@ def _cell(value: Any) -> str:
     if isinstance(value, datetime):
         return value.strftime("%H:%M:%S")
     if isinstance(value, list):
-        return "/".join(value)
+        return "/".join(text if text.isprintable() else ascii(text) for text in value)
     if isinstance(value, float):
         return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return value if value.isprintable() else ascii(value)

@@ -25,7 +25,21 @@ from streamgauge.kernel.time import SECOND, duration
 PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command(short_help="Run an agent beside a source.")
+HELP = """Read values beside their source and send to URL only those that the answers need.
+
+URL is the coordinator (http://host:port, https://host:port) or the broker between
+(mqtt://, mqtts://, kafka://). Ctrl-C and SIGTERM deliver what is left, then end.
+
+\b
+--read stdin                     lines `key value [time]`; stdin?format=json or csv
+--read tail:FILE                 the same, as FILE grows
+--read host                      CPU, memory, load, network; host?every=5s
+--read mqtt://HOST/plant/+/temp  what sensors publish; ?field=celsius
+--read simulate:walk?n=10        random walks; also ramp, tags
+"""
+
+
+@click.command(short_help="Run an agent beside a source.", help=HELP)
 @click.argument("url")
 @click.option("--stream", required=True, help="The stream that the readings belong to.")
 @click.option("--agent", default=socket.gethostname, help="Name of this agent. [default: the host]")
@@ -70,18 +84,7 @@ def edge(
     log: str,
     **files: Any,
 ) -> None:
-    r"""Read values beside their source and send to URL only those that the answers need.
-
-    URL is the coordinator (http://host:port, https://host:port) or the broker between
-    (mqtt://host:port, mqtts://host:port). Ctrl-C and SIGTERM deliver what is left, then end.
-
-    \b
-    --read stdin                     lines `key value [time]`; stdin?format=json or csv
-    --read tail:FILE                 the same, as FILE grows
-    --read host                      CPU, memory, load, network; host?every=5s
-    --read mqtt://HOST/plant/+/temp  what sensors publish; ?field=celsius
-    --read simulate:walk?n=10        random walks; also ramp, tags
-    """
+    """Read values beside their source and send only those that the answers need."""
     credentials = _credentials(**files)
     readings = open_readings(source, credentials)
     runner = Agent(
@@ -107,12 +110,14 @@ def edge(
     runner.check()
     if signal.SIGINT in asked:
         raise KeyboardInterrupt
-    if once and not told:
-        trouble = runner.trouble
+    if not told and not asked:
+        trouble, status = runner.trouble, runner.status()
+        kept = (
+            f"{status['unacknowledged']} reports wait" if status["reports"] else "nothing is kept"
+        )
         raise SourceFailure(
             "not everything was delivered",
-            f"{runner.status()['unacknowledged']} reports wait after {grace}"
-            + (f": {trouble.what}, {trouble.detail}" if trouble else ""),
+            f"{kept} after {grace}" + (f": {trouble.what}, {trouble.detail}" if trouble else ""),
             "start again with the same --state to deliver the rest, or give a longer --grace",
         )
 

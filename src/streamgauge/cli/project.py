@@ -77,6 +77,9 @@ class Project:
     scripts: tuple[Path, ...] = ()
 
 
+NO_PROJECT = Project(Path(), None, None, None, None, None, {}, (), {}, ())
+
+
 @dataclass(frozen=True, slots=True)
 class Brought:
     """What bringing a project to a gauge changed."""

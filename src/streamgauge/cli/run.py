@@ -13,7 +13,7 @@ from rich.text import Text
 
 from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import console, home_option
-from streamgauge.cli.project import FILE, Project, bring, load_project
+from streamgauge.cli.project import FILE, NO_PROJECT, Project, bring, load_project
 from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.vitals import Vitals
 from streamgauge.gauge import MAX_ROWS, Gauge, connect
@@ -24,7 +24,7 @@ PLAIN_SECONDS = 5.0
 
 
 @click.command(short_help="Run a project file until Ctrl-C.")
-@click.argument("project", type=click.Path(exists=True, path_type=Path), default=FILE)
+@click.argument("project", type=click.Path(exists=True, path_type=Path), required=False)
 @home_option
 @click.option("--engine", type=click.Choice(["spark", "local"]), help="[default: spark]")
 @click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
@@ -33,7 +33,7 @@ PLAIN_SECONDS = 5.0
 @click.pass_context
 def run(
     ctx: click.Context,
-    project: Path,
+    project: Path | None,
     home: Path,
     engine: str | None,
     master: str | None,
@@ -44,8 +44,12 @@ def run(
 
     Streams, windows and queries of the file are declared; what is declared already stays, a query
     whose text changed is altered. Stopping loses nothing: the next run goes on where this one was.
+    Without a PROJECT file a home that is there is run as it is.
     """
-    loaded = load_project(project)
+    alone = project is None and not Path(FILE).exists() and (home / "gauge.json").exists()
+    if alone and prune:
+        raise click.UsageError("--prune needs a PROJECT: without one it would drop everything")
+    loaded = NO_PROJECT if alone else load_project(project or Path(FILE))
     asked = ctx.get_parameter_source("home") != ParameterSource.DEFAULT
     home = home if asked or loaded.home is None else loaded.home
     engine = engine or loaded.engine or "spark"

@@ -85,6 +85,8 @@ class Agent:
         Coordinator's clock less the agent's, at least; the smallest seen is nearest.
     looked
         Values it has looked at since its newest report, by its beats.
+    foreign
+        Keys that it announced while they were another agent's, by number.
 
     Examples
     --------
@@ -106,6 +108,7 @@ class Agent:
     offset: Duration | None = None
     tally: Tally = field(default_factory=Tally)
     looked: int = 0
+    foreign: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     def vouches(self, instant: Instant, grace: Duration = 0) -> bool:
         """Whether it has told everything up to an instant, or to `grace` before it."""
@@ -131,7 +134,7 @@ class Agent:
         """Give the name to another boot, which begins with nothing."""
         self.boot, self.seq, self.offset = boot, 0, None
         self.held, self.numbers, self.places = {}, {}, {}
-        self.unannounced = {}
+        self.unannounced, self.foreign = {}, {}
 
     def announce(self, number: int, place: int) -> None:
         """A number stands for an object from now on; -1: for one that is not its own."""
@@ -159,6 +162,7 @@ class Agent:
             "numbers": list(self.numbers.items()),
             "unannounced": list(self.unannounced.values()),
             "tally": asdict(self.tally),
+            "foreign": list(self.foreign.items()),
         }
 
     @classmethod
@@ -173,6 +177,7 @@ class Agent:
         waiting = [Update(*parts) for parts in data["unannounced"]]
         agent.unannounced = {update.number: update for update in waiting}
         agent.tally = Tally(**data["tally"])
+        agent.foreign = {number: tuple(key) for number, key in data["foreign"]}
         return agent
 
 
@@ -257,6 +262,11 @@ class Gate:
         self._check_numbers(agent, report)
         self._check_flood(report, received)
 
+    def names_object(self, key: tuple[str, ...]) -> bool:
+        """Whether a key has as many parts as the stream has key columns, of their types."""
+        types = [self.stream.schema.type(name) for name in self.stream.key]
+        return len(key) == len(types) and all(map(_fits, key, types))
+
     def _check_name(self, agent: Agent | None, report: Report, received: Instant) -> None:
         if agent is None or report.boot == agent.boot:
             return
@@ -286,15 +296,6 @@ class Gate:
             )
 
     def _check_objects(self, report: Report, n_places: int) -> None:
-        width, types = len(self.stream.key), [self.stream.schema.type(k) for k in self.stream.key]
-        for _, key in report.objects:
-            if len(key) != width or not all(map(_fits, key, types)):
-                raise Refusal(
-                    f"a key that names no object of stream {self.stream.name!r}",
-                    f"{key!r}; the key is {', '.join(self.stream.key)} ({', '.join(types)})",
-                    "give as many key parts as the stream has key columns, of their types",
-                    status=400,
-                )
         if n_places + len(report.objects) > self.options.max_objects:
             raise Refusal(
                 "too many objects",

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.files import write_json, write_whole
 from streamgauge.kernel.time import SECOND, Duration, Instant
 from streamgauge.log.home import Home
+from streamgauge.results.agents import FORGET
 from streamgauge.streams.stream import Stream
 
 # A new part of the spool is begun when one has grown to this, or this old.
@@ -113,6 +115,7 @@ class Coordinator:
         if _due(now, self._refreshed, REFRESH):
             self._refreshed = now
             self.allotment.refresh(now)
+            self._forget_asked()
         if _due(now, self._adjusted, self.options.adjust):
             self._adjusted = now
             self.allotment.adjust(now)
@@ -184,6 +187,10 @@ class Coordinator:
                 self.turn()
         except (StreamgaugeError, OSError) as error:
             self.failure = str(error)
+        finally:
+            # A mistake of ours is told to whoever waits, too, and not only to standard error.
+            if not self._halt.is_set() and self.failure is None:
+                self.failure = "the coordinator ended by a mistake; its trace is on standard error"
 
     def stop(self) -> None:
         """Close the doors; what was acknowledged is kept."""
@@ -203,6 +210,11 @@ class Coordinator:
             places = self.intake.cache.of(agent)
             self.intake.forget(agent)
             self.allotment.forget(places)
+
+    def _forget_asked(self) -> None:
+        for request in (self.directory / FORGET).glob("*"):
+            self.forget(unquote(request.name))
+            request.unlink()
 
     # Figures
 

@@ -7,6 +7,7 @@ query that reads the stream is given every reading. Objects that nobody reads ne
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -295,8 +296,10 @@ def _share(demand: Demand, share: float, roll: Roll) -> float:
     given = demand.weights
     known = ~np.isnan(roll.value[np.asarray(demand.members, np.int64)])
     weights = np.ones(len(members)) if given is None else np.asarray(given, np.float64)[known]
-    centre, reach = abs(float(weights @ value)), float(np.abs(weights) @ half)
-    return 2.0 * PRUDENCE * share * max(centre - reach, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre, reach = abs(float(weights @ value)), float(np.abs(weights) @ half)
+    owed = 2.0 * PRUDENCE * share * max(centre - reach, 0.0)
+    return owed if math.isfinite(owed) else 0.0
 
 
 def _padded(demand: Demand, roll: Roll) -> Demand:

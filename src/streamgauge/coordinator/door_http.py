@@ -7,7 +7,6 @@ shows the figures. Clients that send too much, or too slowly, are cut off.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import math
 import socket
@@ -29,6 +28,7 @@ from streamgauge.coordinator.options import Address, Options
 from streamgauge.coordinator.tokens import Tokens
 from streamgauge.edge.protocol import MAX_BYTES, Reply, Report
 from streamgauge.kernel.errors import BindError, SourceFailure, StreamgaugeError
+from streamgauge.sources.declare import is_loopback
 from streamgauge.streams.stream import Stream
 
 # Seconds that a client may take over the head of a request, and over its body.
@@ -229,20 +229,13 @@ def _error(error: StreamgaugeError) -> Response:
 
 def _refuse_strangers(listen: Address, options: Options, tokens: Tokens) -> None:
     """An address that other machines reach needs tokens or certificates."""
-    if _loopback(listen.host) or tokens.known is not None or options.ca is not None:
+    if is_loopback(listen.host) or tokens.known is not None or options.ca is not None:
         return
     raise BindError(
         "anyone could speak for agents here",
         f"{listen.host} is reached by other machines, and there are neither tokens nor a ca",
         "give tokens='file', or ca='file' with https; or listen on 127.0.0.1",
     )
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _bound(listen: Address) -> socket.socket:

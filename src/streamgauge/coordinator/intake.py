@@ -191,10 +191,15 @@ class Intake:
                 agent.looked = max(agent.looked, report.readings)
         return News()
 
+    def _freed(self, agent: Agent) -> bool:
+        """Whether an object that it announced was an agent's that is not heard any more."""
+        owners = {self.cache.bounds[self.cache.places[key]].agent for key in agent.foreign.values()}
+        return not owners.isdisjoint(self.cache.unheard)
+
     def _reply(self, agent: Agent | None, report: Report, received: Instant) -> Reply:
         ack = 0 if agent is None else agent.seq
         # Reports that were acknowledged to it are not here: it must begin anew.
-        known = ack > 0 or report.seq == 0
+        known = (ack > 0 or report.seq == 0) and (agent is None or not self._freed(agent))
         reply = Reply(report.boot, ack, report.sent, received, received, known=known)
         if agent is None:
             return reply
@@ -313,6 +318,9 @@ class Intake:
             agent.gap(report.since)
         for number, key in report.objects:
             agent.announce(number, self._place(agent, key, news))
+            agent.foreign.pop(number, None)
+            if agent.numbers[number] == FOREIGN and key in self.cache.places:
+                agent.foreign[number] = key
             if number in agent.unannounced:
                 self._fold_update(agent, agent.unannounced.pop(number), news)
         for update in report.updates:
@@ -347,7 +355,11 @@ class Intake:
         news.updates.append((place, update))
 
     def _place(self, agent: Agent, key: tuple[str, ...], news: News) -> int:
-        """The object that an agent announces; -1 when a live agent has it already."""
+        """The object that an agent announces; -1: no object of the stream, or a live agent's."""
+        if not self.gate.names_object(key):
+            # Refused alone: the report as a whole would be sent again and again.
+            agent.tally.refused += 1
+            return FOREIGN
         known = self.cache.places.get(key)
         if known is None:
             place = self.cache.add(key, agent.name, self.pad(key))

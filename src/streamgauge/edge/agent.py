@@ -176,6 +176,10 @@ class Agent:
             if readings.outages != outages or readings.blind != blind:
                 outages, blind = readings.outages, readings.blind
                 self._look(blind)
+            if readings.bad != self.reporter.counts.unreadable:
+                if not self.reporter.counts.unreadable:
+                    self._log("unreadable", {"readings": readings.bad})
+                self.reporter.counts.unreadable = readings.bad
             if batch is None:
                 break
             if batch:

@@ -18,6 +18,7 @@ from streamgauge.kernel.errors import SourceFailure
 VERSION = 1
 # A message larger than this is refused unread.
 MAX_BYTES = 4 << 20
+MAX_NAME = 500
 
 
 @dataclass(slots=True)
@@ -290,7 +291,18 @@ def _whole(said: Any) -> int:
     return said
 
 
+def is_name(said: Any) -> bool:
+    """Whether this can name an agent or be part of a key; half of a pair of code units cannot.
+
+    >>> is_name("pump"), is_name(""), is_name(chr(0xD800))
+    (True, False, False)
+    """
+    if not isinstance(said, str) or not 0 < len(said) <= MAX_NAME:
+        return False
+    return not any("\ud800" <= letter <= "\udfff" for letter in said)
+
+
 def _text(said: Any) -> str:
-    if not isinstance(said, str) or not 0 < len(said) <= 500:
+    if not is_name(said):
         raise ValueError(f"{str(said)[:50]!r} is no name")
-    return said
+    return str(said)

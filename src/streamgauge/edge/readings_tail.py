@@ -14,6 +14,8 @@ from streamgauge.kernel.errors import BindError
 
 # Seconds between two looks at a file that did not grow.
 LOOK = 0.1
+# Bytes at the end of what was read that tell whether they are still there.
+LAST = 256
 
 
 class Tail:
@@ -44,9 +46,12 @@ class Tail:
         self._bad = 0
         self._file: BinaryIO | None = None
         self._place = 0
+        self._last = b""
         file = self._open()
         if file is not None and not from_start:
             self._place = file.seek(0, 2)
+            file.seek(max(0, self._place - LAST))
+            self._last = file.read()
 
     @property
     def bad(self) -> int:
@@ -73,6 +78,7 @@ class Tail:
         except FileNotFoundError:
             return None
         self._place = 0
+        self._last = b""
         self._bad += self._lines.bad
         self._lines = Lines(self._form)
         return self._file
@@ -83,6 +89,7 @@ class Tail:
             return None
         piece = self._file.read(PIECE)
         self._place += len(piece)
+        self._last = (self._last + piece)[-LAST:]
         return self._lines.take(piece) if piece else None
 
     def _moved(self) -> bool:
@@ -94,12 +101,18 @@ class Tail:
         if self._file is not None:
             own = os.fstat(self._file.fileno())
             same = (own.st_ino, own.st_dev) == (now.st_ino, now.st_dev)
+            idle = own.st_size == self._place and self._as_it_was()
             # One that was replaced may have grown since it was last read.
-            if own.st_size > self._place or (same and own.st_size == self._place):
+            if own.st_size > self._place or (same and idle):
                 return False
             self._file.close()
             self._file = None
         return self._open() is not None
+
+    def _as_it_was(self) -> bool:
+        """Whether it ends as it did; not, when it was cut and written to the same length."""
+        assert self._file is not None
+        return os.pread(self._file.fileno(), LAST, self._place - len(self._last)) == self._last
 
 
 def opened(rest: str, options: dict[str, str], credentials: Credentials) -> Tail:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streamgauge.edge.clock import Clock
-from streamgauge.edge.protocol import Reply, Report
+from streamgauge.edge.protocol import Reply, Report, is_name
 from streamgauge.edge.readings import Key, Reading
 from streamgauge.edge.spool import ANNOUNCED, Spool
 from streamgauge.filters.bound import Update
@@ -37,6 +37,7 @@ class Counts:
     replies: int = 0
     grants: int = 0
     refused: int = 0
+    unreadable: int = 0
     left: int = 0
     gaps: int = 0
     births: int = 0
@@ -177,7 +178,8 @@ class Reporter:
             if told is not None:
                 when = self._when(told, at)
                 timed += 1
-            if value != value:
+            # Neither NaN nor an infinity is a value; what it was before is not known to hold.
+            if value - value != 0.0:
                 self._leave(number, when)
                 continue
             update = offer(number, when, value)
@@ -357,7 +359,7 @@ class Reporter:
     def _number(self, key: Key) -> int | None:
         """The number of a key that was not seen as such before; None: refused."""
         parts = self._parts(key)
-        if parts is None:
+        if parts is None or not all(map(is_name, parts)):
             return None
         number = self._keys.get(parts)
         if number is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -105,6 +106,19 @@ def _bind_series(query: Query) -> None:
                 f"{len(query.weights)} weights, {n_series} series, {query.select}",
                 "give one weight per series",
             )
+    if query.weights and query.select.name == "avg" and math.fsum(query.weights) == 0.0:
+        raise BindError(
+            "weights of an avg that add up to nothing",
+            f"query {query.name!r} has {len(query.weights)} weights whose sum is 0",
+            "ask the sum: weights such as 1 and -1 give the difference",
+        )
+    wrong = next((name for name in query.series or () if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise BindError(
+            f"query {query.name!r} names a series that is no text",
+            f"got {wrong!r}",
+            "a series of one key column is its value as text; choose by more columns with where=",
+        )
     if query.series is not None and len(set(query.series)) < len(query.series):
         twice = next(name for name in query.series if query.series.count(name) > 1)
         raise BindError(

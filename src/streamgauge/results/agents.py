@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 
+from streamgauge.kernel.errors import QueryNotFound
 from streamgauge.log.home import Home
 
 _TIME = pa.timestamp("us", tz="UTC")
@@ -42,6 +44,10 @@ OBJECTS = pa.schema(
         ("updates", pa.int64()),
     ]
 )
+
+
+# Where the coordinator of a stream finds the names of agents that are gone for good.
+FORGET = "forget"
 
 
 def agents(home: Home, stream: str | None = None) -> pa.Table:
@@ -81,3 +87,17 @@ def _table(home: Home, stream: str | None, part: str, schema: pa.Schema) -> pa.T
 def _statuses(home: Home) -> list[dict[str, Any]]:
     places = sorted((home.root / "edge").glob("*/status.json"))
     return [json.loads(place.read_text()) for place in places]
+
+
+def forget_agent(home: Home, stream: str, agent: str) -> None:
+    """Ask the coordinator of a stream to wait no longer for an agent."""
+    known = agents(home, stream).column("agent").to_pylist()
+    if agent not in known:
+        raise QueryNotFound(
+            f"stream {stream!r} has no agent {agent!r}",
+            f"its agents are {', '.join(known[:10]) or 'none'}",
+            "look at `streamgauge agents`",
+        )
+    place = home.root / "edge" / stream / FORGET
+    place.mkdir(exist_ok=True)
+    (place / quote(agent, safe="")).touch()

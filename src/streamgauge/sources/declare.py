@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import DurationLike, duration, duration_text
@@ -90,6 +92,12 @@ def agents(
     _check_address(listen, ("http", "https"), "http://127.0.0.1:7311")
     if broker is not None:
         _check_address(broker, ("mqtt", "mqtts", "kafka", "kafkas"), "mqtt://127.0.0.1:1883")
+    if not (tokens or ca or is_loopback(urlsplit(listen).hostname or "")):
+        raise BindError(
+            "anyone could speak for agents here",
+            f"{listen} is reached by other machines, and there are neither tokens nor a ca",
+            "give tokens='file', or ca='file' with https; or listen on 127.0.0.1",
+        )
     spans = {"latency": latency, "beat": beat, "adjust": adjust}
     files_given = {"tokens": tokens, "cert": cert, "key": key, "ca": ca}
     options: dict[str, Any] = {"listen": listen}
@@ -98,6 +106,18 @@ def agents(
     options |= {k: str(Path(path).absolute()) for k, path in files_given.items() if path}
     options |= {} if rates is None else {"rates": dict(rates)}
     return Source("edge", options)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
+    (True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _check_address(address: str, schemes: tuple[str, ...], example: str) -> None:
