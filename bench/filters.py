@@ -8,6 +8,7 @@ that shares out. Tables say updates, and after a plus sign control messages, a t
 from __future__ import annotations
 
 import importlib
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -186,8 +187,11 @@ def _drifting(report: Sections, extent: Extent) -> list[Cell]:
     saved = {}
     for kind in {trace.name: None for trace in traces[:3]}:
         own = [c for c in cells if c.data == kind]
-        saved[kind] = _sum(own, "still") / _sum(own, "ours")
-        report.figures[f"saved_{kind.replace(' ', '_')}"] = (saved[kind], "times fewer")
+        # Of all messages most are of the tightest precision, where noise outweighs any drift.
+        saved[kind] = statistics.geometric_mean(c.ratio("still", "ours") for c in own)
+        name, in_all = kind.replace(" ", "_"), _sum(own, "still") / _sum(own, "ours")
+        report.figures[f"saved_{name}"] = (saved[kind], "times fewer, mean of three precisions")
+        report.figures[f"saved_in_all_{name}"] = (in_all, "times fewer, of all messages")
     report.bars["models_save"] = Bar(min(saved.values()), 1.5)
     return cells
 
