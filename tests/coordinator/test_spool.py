@@ -103,3 +103,13 @@ def test_nothing_is_added_after_the_disk_failed(tmp_path: Path) -> None:
             with pytest.raises(EngineFailure, match="no longer write"):
                 spool.commit(ticket)
     assert list(Spool(tmp_path).records()) == [b"kept"]
+
+
+def test_a_spool_of_another_release_is_refused(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    spool.begin({"closed": 0})
+    spool.close()
+    (kept,) = tmp_path.glob("*.json")
+    kept.write_text(kept.read_text().replace('"format":1', '"format":2'))
+    with pytest.raises(StateTooOld, match="another release"):
+        Spool(tmp_path).snapshot()

@@ -19,6 +19,7 @@ from streamgauge.kernel.errors import EngineFailure, StateTooOld
 from streamgauge.kernel.files import number_name, numbered, read_json, write_json
 
 _HEAD = struct.Struct("<II")
+FORMAT = 1
 PART = ".spool"
 SNAPSHOT = ".json"
 
@@ -62,7 +63,16 @@ class Spool:
     def snapshot(self) -> Any:
         """The newest snapshot; None when there is none."""
         path = self.directory / number_name(self.number, SNAPSHOT)
-        return read_json(path) if path.exists() else None
+        if not path.exists():
+            return None
+        kept = read_json(path)
+        if kept.get("format") != FORMAT:
+            raise StateTooOld(
+                "a spool of agents of another release",
+                f"{path} has format {kept.get('format')!r}, this release reads {FORMAT}",
+                "run the release that wrote it, or remove the directory and start agents anew",
+            )
+        return kept["state"]
 
     def records(self) -> Iterator[bytes]:
         """Records after the newest snapshot; one that is torn at the end is left out."""
@@ -77,7 +87,9 @@ class Spool:
         """
         self.commit(self._appended)
         number = max([self.number, *numbered(self.directory, PART)]) + 1
-        write_json(self.directory / number_name(number, SNAPSHOT), state)
+        write_json(
+            self.directory / number_name(number, SNAPSHOT), {"format": FORMAT, "state": state}
+        )
         if self._file is not None:
             self._file.close()
         path = self.directory / number_name(number, PART)
