@@ -27,8 +27,8 @@ from streamgauge.coordinator.agents import Refusal
 from streamgauge.coordinator.options import Address, Options
 from streamgauge.coordinator.tokens import Tokens
 from streamgauge.edge.protocol import MAX_BYTES, Reply, Report
-from streamgauge.kernel.errors import BindError, SourceFailure, StreamgaugeError
-from streamgauge.sources.declare import is_loopback
+from streamgauge.kernel.errors import SourceFailure, StreamgaugeError
+from streamgauge.sources.declare import refuse_strangers
 from streamgauge.streams.stream import Stream
 
 # Seconds that a client may take over the head of a request, and over its body.
@@ -85,7 +85,8 @@ class HttpDoor:
 
     def start(self) -> None:
         """Listen; `address` says where."""
-        _refuse_strangers(self.listen, self.options, self.tokens)
+        guarded = self.tokens.known is not None or self.options.ca is not None
+        refuse_strangers(self.listen.host, guarded=guarded)
         self._socket = _bound(self.listen)
         host, port = self._socket.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
@@ -225,17 +226,6 @@ def _error(error: StreamgaugeError) -> Response:
     if status in (408, 413):
         headers["Connection"] = "close"
     return JSONResponse(error.as_dict(), status, headers)
-
-
-def _refuse_strangers(listen: Address, options: Options, tokens: Tokens) -> None:
-    """An address that other machines reach needs tokens or certificates."""
-    if is_loopback(listen.host) or tokens.known is not None or options.ca is not None:
-        return
-    raise BindError(
-        "anyone could speak for agents here",
-        f"{listen.host} is reached by other machines, and there are neither tokens nor a ca",
-        "give tokens='file', or ca='file' with https; or listen on 127.0.0.1",
-    )
 
 
 def _bound(listen: Address) -> socket.socket:

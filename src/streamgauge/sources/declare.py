@@ -92,12 +92,7 @@ def agents(
     _check_address(listen, ("http", "https"), "http://127.0.0.1:7311")
     if broker is not None:
         _check_address(broker, ("mqtt", "mqtts", "kafka", "kafkas"), "mqtt://127.0.0.1:1883")
-    if not (tokens or ca or is_loopback(urlsplit(listen).hostname or "")):
-        raise BindError(
-            "anyone could speak for agents here",
-            f"{listen} is reached by other machines, and there are neither tokens nor a ca",
-            "give tokens='file', or ca='file' with https; or listen on 127.0.0.1",
-        )
+    refuse_strangers(urlsplit(listen).hostname or "", guarded=bool(tokens or ca))
     spans = {"latency": latency, "beat": beat, "adjust": adjust}
     files_given = {"tokens": tokens, "cert": cert, "key": key, "ca": ca}
     options: dict[str, Any] = {"listen": listen}
@@ -108,12 +103,18 @@ def agents(
     return Source("edge", options)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address.
+def refuse_strangers(host: str, *, guarded: bool) -> None:
+    """Raise when other machines reach an address that neither tokens nor a ca guard."""
+    if guarded or _is_loopback(host):
+        return
+    raise BindError(
+        "anyone could speak for agents here",
+        f"{host} is reached by other machines, and there are neither tokens nor a ca",
+        "give tokens='file', or ca='file' with https; or listen on 127.0.0.1",
+    )
 
-    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
-    (True, False)
-    """
+
+def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
