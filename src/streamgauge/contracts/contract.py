@@ -11,7 +11,7 @@ from streamgauge.kernel.time import Duration, duration_text
 if TYPE_CHECKING:
     from streamgauge.contracts.answer import Answer
 
-TOLERANCES = ("exact", "absolute", "relative", "rank")
+TOLERANCES = ("exact", "absolute", "relative", "rank", "best")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Contract:
     Parameters
     ----------
     tolerance
-        exact, absolute, relative or rank.
+        exact, absolute, relative, rank or best (no width: what the budget allows).
     within
         Half-width of the bar that is owed; 0 means exact.
     confidence
@@ -87,6 +87,11 @@ class Contract:
         """Owe an error of at most `within` of the rows, in a quantile's rank or a frequency."""
         return cls("rank" if within else "exact", within, confidence)
 
+    @classmethod
+    def best(cls, *, confidence: float = 1.0) -> Contract:
+        """Owe a bar that holds, as narrow as the budget allows."""
+        return cls("best", 0.0, confidence)
+
     def split(self, parts: int) -> tuple[Contract, ...]:
         """Share the width and the chance of failure evenly among `parts` pieces of work."""
         share = 1.0 - (1.0 - self.confidence) / parts
@@ -104,6 +109,8 @@ class Contract:
         if self.tolerance == "rank":
             # The synopsis was sized for the rank; whoever else widened the bar breaks it.
             return all(charge.by == answer.basis for charge in answer.charges)
+        if self.tolerance == "best":
+            return True
         owed = self.within * abs(answer.value) if self.tolerance == "relative" else self.within
         # A part in a billion is the rounding of a bar that fits exactly.
         reach = max(answer.high - answer.value, answer.value - answer.low)
@@ -121,7 +128,8 @@ class Contract:
 
     def __str__(self) -> str:
         unit = {"relative": " of the value", "rank": " in rank"}.get(self.tolerance, "")
-        text = "exact" if self.tolerance == "exact" else f"within {self.within:g}{unit}"
+        named = {"exact": "exact", "best": "as near as the budget allows"}
+        text = named.get(self.tolerance) or f"within {self.within:g}{unit}"
         if self.confidence < 1.0:
             text += f" at {100 * self.confidence:g}%"
         if self.throughout:

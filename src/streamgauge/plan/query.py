@@ -18,6 +18,7 @@ from streamgauge.plan.latest import bind_latest, refuse_latest_terms
 from streamgauge.plan.members import Members
 from streamgauge.plan.over import Over
 from streamgauge.plan.part import Part
+from streamgauge.promise.promise import Promise
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
@@ -108,6 +109,8 @@ class Query:
         timer or watch, how a deferred query is brought up to date; empty: by cost.
     trend
         Whether answers carry a slope, so that a reader carries the value on: value + slope * s.
+    promise
+        What it prefers when it cannot look at every row; None: it always can.
 
     Examples
     --------
@@ -137,6 +140,7 @@ class Query:
     members: Members | None = None
     regime: str = ""
     trend: bool = False
+    promise: Promise | None = None
 
     def __post_init__(self) -> None:
         for name in ("series", "group_by", "weights"):
@@ -309,6 +313,8 @@ class Query:
             out["regime"] = self.regime
         if self.trend:
             out["trend"] = True
+        if self.promise is not None:
+            out["promise"] = self.promise.as_dict()
         if self.derived:
             out["derived"] = [[name, expr.as_json()] for name, expr in self.derived]
         return out
@@ -338,6 +344,7 @@ class Query:
             members=Members.from_dict(data["members"]) if "members" in data else None,
             regime=data.get("regime", ""),
             trend=data.get("trend", False),
+            promise=Promise.from_dict(data["promise"]) if "promise" in data else None,
         )
 
     def __str__(self) -> str:

@@ -19,6 +19,8 @@ from streamgauge.plan.offer import Statistics
 from streamgauge.plan.query import Query
 from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.view import View
+from streamgauge.promise.costs import Costs
+from streamgauge.promise.summary import Summary
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
 from streamgauge.windows.window import Window
@@ -112,6 +114,8 @@ class Registry:
     tables: dict[str, Table] = field(default_factory=dict)
     functions: Functions = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    summaries: dict[str, Summary] = field(default_factory=dict)
+    costs: Costs = field(default_factory=Costs)
 
     def apply(self, records: Iterable[Record], *, epoch: int) -> list[StreamgaugeError]:
         """Fold the records of one epoch; a record that does not fit is refused, the rest holds."""
@@ -146,6 +150,12 @@ class Registry:
             self.functions[function.name] = function
         elif do == "drop function":
             self._drop_function(change["name"])
+        elif do == "summary":
+            self._put_summary(Summary.from_dict(change["summary"]))
+        elif do == "drop summary":
+            self._drop_summary(change["name"])
+        elif do == "costs":
+            self.costs = Costs(**change["costs"])
         elif do == "name":
             self.names[change["name"]] = change["text"]
         elif do == "drop name":
@@ -233,8 +243,38 @@ class Registry:
             )
         del self.tables[name]
 
+    def _put_summary(self, summary: Summary) -> None:
+        stream = self.stream(summary.stream)
+        stream.schema.type(summary.column)
+        if self.summaries.get(summary.name, summary) != summary:
+            self._refuse_used_summary(summary.name)
+        self.summaries[summary.name] = summary
+
+    def _drop_summary(self, name: str) -> None:
+        if name not in self.summaries:
+            raise _missing("summary", name, self.summaries)
+        self._refuse_used_summary(name)
+        del self.summaries[name]
+
+    def _refuse_used_summary(self, name: str) -> None:
+        promises = [(user.name, user.asked.promise) for user in self.queries.values()]
+        users = [who for who, p in promises if p and name in dict(p.summaries).values()]
+        if users:
+            raise BindError(
+                f"summary {name!r} is in use",
+                f"{len(users)} queries are judged by it, {users[0]!r} first",
+                "drop the queries first, or choose another name",
+            )
+
     def _drop_stream(self, name: str) -> None:
         self.stream(name)
+        judged = [s.name for s in self.summaries.values() if s.stream == name]
+        if judged:
+            raise BindError(
+                f"stream {name!r} is in use",
+                f"summary {judged[0]!r} is kept of it",
+                f"write DROP SUMMARY {judged[0]} first",
+            )
         users = [q.name for q in self.queries.values() if name in streams_of(q.asked)]
         if users:
             raise BindError(
@@ -342,6 +382,8 @@ class Registry:
             "tables": [table.as_dict() for table in self.tables.values()],
             "functions": [function.as_dict() for function in self.functions.values()],
             "names": self.names,
+            "summaries": [summary.as_dict() for summary in self.summaries.values()],
+            "costs": self.costs.as_dict() if self.costs != Costs() else {},
         }
         return {
             "epoch": self.epoch,
@@ -368,6 +410,8 @@ class Registry:
             {item["name"]: Table.from_dict(item) for item in data.get("tables", ())},
             {item["name"]: Function(**item) for item in data.get("functions", ())},
             dict(data.get("names", {})),
+            {item["name"]: Summary.from_dict(item) for item in data.get("summaries", ())},
+            Costs(**data.get("costs", {})),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from streamgauge.contracts.contract import Contract
 from streamgauge.plan.nodes import Node, Numbers, Scan, Stored, Streamed, from_json, to_json
 from streamgauge.plan.query import Cadence, on_change
+from streamgauge.promise.promise import Promise
 
 MODES = ("changes", "append", "store")
 
@@ -33,6 +34,8 @@ class View:
     mode
         changes: rows that come and go; append: rows that come, for plans that never take one
         back; store: the current rows only, nothing is kept of how they came to be.
+    promise
+        What it prefers when it cannot have every row; None: it always has.
     """
 
     name: str
@@ -42,6 +45,7 @@ class View:
     contract: Contract = field(default_factory=Contract)
     history: bool = True
     mode: str = "changes"
+    promise: Promise | None = None
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -62,6 +66,7 @@ class View:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
+        promise = {} if self.promise is None else {"promise": self.promise.as_dict()}
         return {
             "name": self.name,
             "plan": to_json(self.plan),
@@ -70,6 +75,7 @@ class View:
             "contract": self.contract.as_dict(),
             "history": self.history,
             "mode": self.mode,
+            **promise,
         }
 
     @classmethod
@@ -83,6 +89,7 @@ class View:
             Contract(**data["contract"]),
             data["history"],
             data["mode"],
+            Promise.from_dict(data["promise"]) if "promise" in data else None,
         )
 
     def __str__(self) -> str:

@@ -215,5 +215,6 @@ def bars_kept(
     room = 1.0 + 1e-9
     by_rank = tolerance == TOLERANCES.index("rank")
     kept = np.where(by_rank, high - low <= spent * room, reach <= owed * room)
+    kept |= tolerance == TOLERANCES.index("best")
     met: npt.NDArray[np.bool_] = kept & ~np.isnan(value) & covered
     return met

@@ -1,0 +1,1 @@
+"""Promise: when there is not enough time for every tuple, those that matter most come first."""
