@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LOCK := requirements-dev.lock
 QUICK := not slow and not synopses and not guarantees and not spark and not chaos and not cluster and not nightly
+ALONE := spark or chaos or cluster
 
 # Recursive on purpose: the search runs only when an environment must be made.
 PYTHON = $(shell tools/find_python.sh)
@@ -48,8 +49,10 @@ quick: install ## run the tests of two minutes or so, which need no Java
 spark: java install ## run the tests that need Spark
 	@$(BIN)/python -m pytest -m "spark and not nightly"
 
+# What needs a Java runtime or kills processes wants the machine for itself; the rest shares its cores.
 test: java broker install lint ## run lint and every test but the nightly ones
-	@$(BIN)/python -m pytest -m "not nightly"
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not nightly and not ($(ALONE))"
+	@$(BIN)/python -m pytest -m "not nightly and ($(ALONE))"
 
 nightly: java broker install lint ## run every test, long ones too, with fresh random seeds
 	@HYPOTHESIS_PROFILE=nightly STREAMGAUGE_SEED=$$(date +%Y%m%d)000 $(BIN)/python -m pytest
