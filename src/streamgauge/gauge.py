@@ -25,6 +25,7 @@ from streamgauge.engine.feeds import Feeds
 from streamgauge.engine.lander import source_directory
 from streamgauge.engine.local import LocalEngine
 from streamgauge.engine.spark.engine import SparkEngine
+from streamgauge.execute.declare import summary_of
 from streamgauge.execute.script import Script, parse_query
 from streamgauge.execute.show import explained
 from streamgauge.execute.trial import Trial
@@ -35,6 +36,7 @@ from streamgauge.language.statements import (
     CreateFunction,
     CreateTable,
     CreateView,
+    CreateWindow,
     Statement,
 )
 from streamgauge.log import inbox
@@ -217,19 +219,11 @@ class Gauge(Reader):
 
     def create_window(self, name: str, window: Window) -> None:
         """Name a window, to be shared by queries and resized for all of them at once."""
-        if name in self._expected.windows:
-            raise BindError(
-                f"window {name!r} exists already",
-                f"it is {self._expected.windows[name]}",
-                "resize_window changes it, for all its queries",
-            )
-        self._submit({"do": "window", "name": name, "window": window.as_dict()})
+        self._execute(CreateWindow(name, window))
 
     def resize_window(self, name: str, window: Window) -> None:
         """Change a named window; its queries go on as a new version."""
-        if name not in self._expected.windows:
-            raise BindError(f"no window named {name!r}", "nothing to resize", "create_window first")
-        self._submit({"do": "window", "name": name, "window": window.as_dict()})
+        self._execute(CreateWindow(name, window, resize=True))
 
     def drop_window(self, name: str) -> None:
         """Forget a named window that no query uses."""
@@ -290,6 +284,12 @@ class Gauge(Reader):
     def drop_view(self, name: str) -> None:
         """Forget the name of a query; what was made from it goes on."""
         self._execute(Change("drop", "view", (name,)))
+
+    def summary(
+        self, name: str, stream: str, column: str, *, granularity: DurationLike, **options: Any
+    ) -> None:
+        """Summarise a column so that its promising regions are known; options as in `Summary`."""
+        self._execute(summary_of(name, stream, column, granularity, **options))
 
     def sql(
         self, text: str, name: str | None = None
@@ -415,7 +415,7 @@ class Gauge(Reader):
                 seen += 1
                 for stream, origins in journal.page(seen).taken.items():
                     wanted.get(stream, set()).difference_update(origins)
-            waits = any(name.endswith(".json") for name in _names(self.home.control))
+            waits = any(self.home.control.glob("*.json"))
             if committed == journal.last() and not any(wanted.values()) and not waits:
                 return committed
             self._wait(deadline, timeout)
@@ -494,7 +494,3 @@ def connect(
     default = (os.cpu_count() or 1) if engine == "spark" else 1
     opened = Home.open(home, shards=shards or default)
     return Gauge(opened, engine=engine, master=master, max_rows=max_rows, settings=settings)
-
-
-def _names(directory: Path) -> list[str]:
-    return [entry.name for entry in os.scandir(directory)] if directory.is_dir() else []

@@ -53,6 +53,8 @@ class Progress:
     queries: int
     running: bool
     missed: int = 0
+    overloaded: int = 0
+    share: float = 1.0
 
 
 class Reader:
@@ -203,4 +205,6 @@ class Reader:
             queries=len(self.registry().queries),
             running=self.running,
             missed=last.get("missed", 0),
+            overloaded=last.get("overloaded", 0),
+            share=last.get("share", 1.0),
         )

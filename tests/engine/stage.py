@@ -27,7 +27,7 @@ from streamgauge.testing.strategies import as_arrow
 from streamgauge.windows.window import BEGINNING
 
 START = instant("2026-01-01T00:00:00Z")
-_HEAD = 7
+_HEAD = 9
 
 
 def at(seconds: float) -> int:

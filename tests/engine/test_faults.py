@@ -104,7 +104,9 @@ REFUSED: list[tuple[str, type[StreamgaugeError], Callable[[], sg.Query], str]] =
 ]
 
 
-@pytest.mark.parametrize(("error", "make", "text"), [r[1:] for r in REFUSED], ids=lambda v: str(v))
+@pytest.mark.parametrize(
+    ("error", "make", "text"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED]
+)
 def test_a_bad_query_is_refused_and_others_go_on(
     gauge: sg.Gauge, error: type[StreamgaugeError], make: Callable[[], sg.Query], text: str
 ) -> None:

@@ -26,7 +26,17 @@ from streamgauge.testing.plans import plans
 from streamgauge.testing.replay import run_pages, write_pages
 from streamgauge.testing.rows import table_of
 
-HEAD = ("query", "version", "epoch", "as_of", "count", "missing", "contract_met")
+HEAD = (
+    "query",
+    "version",
+    "epoch",
+    "as_of",
+    "count",
+    "missing",
+    "contract_met",
+    "regions_share",
+    "rows_unseen",
+)
 KINDS = ("", "istream", "dstream", "rstream")
 
 

@@ -152,8 +152,8 @@ def test_todays_state_is_laid_out_as_the_newest_version(tmp_path: Path) -> None:
 def test_state_of_every_version_gives_its_answers(version: int, tmp_path: Path) -> None:
     data, found = golden(version)
     home = home_around(tmp_path / "home", data, found["registry"])
-    # Answers had no slope then.
-    expected = [{"slope": 0.0, **answer} for answer in found["answers"]]
+    # Answers had no slope and no share then.
+    expected = [{"slope": 0.0, "share": 1.0, **answer} for answer in found["answers"]]
     assert [answer.as_dict() for answer in latest_answers(home)] == expected
 
 

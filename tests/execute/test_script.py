@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import streamgauge as sg
+from streamgauge.execute.script import Script
 from streamgauge.kernel.errors import BindError, ParseError, QueryNotFound, SourceFailure
 from streamgauge.log import inbox
 from streamgauge.plan.query import Query
@@ -370,9 +371,57 @@ def test_advance(gauge: sg.Gauge) -> None:
         gauge.sql("ADVANCE STREAM t TO '2026-01-01T00:01:00Z'")
 
 
-def test_a_summary_of_its_own_is_refused(gauge: sg.Gauge) -> None:
-    with pytest.raises(BindError, match="not kept in this release"):
-        gauge.sql("CREATE SUMMARY m ON s(value) WITH GRANULARITY 1 MINUTE AND COLLAPSE(2, 3)")
+SUMMARY = "CREATE SUMMARY m ON s(value) WITH GRANULARITY 1 MINUTE AND COLLAPSE(2, 3)"
+
+
+def test_a_summary_is_created_replaced_and_dropped(
+    gauge: sg.Gauge, shown: Callable[[str], list[dict[str, Any]]]
+) -> None:
+    gauge.sql(SUMMARY)
+    gauge.sql(SUMMARY)
+    gauge.summary("m", "s", "value", granularity="1 minute", rate=2, depth=3)
+    assert [row["reaches"] for row in shown("DESCRIBE m")] == ["7 min"]
+    with pytest.raises(BindError, match="exists already"):
+        gauge.sql(f"{SUMMARY} BUCKETS 4")
+    trial = gauge.trial()
+    (outcome,) = Script(gauge, trial, replace=True).run(f"{SUMMARY} BUCKETS 4")
+    gauge.take(trial)
+    assert str(outcome) == "replaced summary m"
+    assert [row["buckets"] for row in shown("SHOW SUMMARIES")] == ["4"]
+    gauge.sql("DROP SUMMARY m")
+    assert shown("SHOW SUMMARIES") == []
+
+
+def test_a_summary_stays_while_a_query_is_judged_by_it(gauge: sg.Gauge) -> None:
+    gauge.sql(SUMMARY)
+    query = gauge.sql("SELECT AVG(value) FROM s [RANGE 1 MINUTE] BUDGET PROBES 10", "mean")
+    assert isinstance(query, sg.gauge.StandingQuery)
+    for text in ("DROP SUMMARY m", "DROP STREAM s"):
+        with pytest.raises(BindError, match="in use"):
+            gauge.sql(text)
+    trial = gauge.trial()
+    with pytest.raises(BindError, match="in use"):
+        Script(gauge, trial, replace=True).run(f"{SUMMARY} BUCKETS 4")
+    with pytest.raises(BindError, match="answers as much as it has seen"):
+        gauge.sql("SELECT value FROM mean WHERE value > 3")
+    assert "promise of regions: COUNT(value)" in gauge.explain("mean")
+
+
+def test_a_window_that_is_resized_must_still_be_reached(gauge: sg.Gauge) -> None:
+    gauge.sql(SUMMARY)
+    gauge.create_window("w", sg.Range("5 minutes"))
+    gauge.sql("SELECT AVG(value) FROM s [w] BUDGET PROBES 10", "mean")
+    gauge.sql("SELECT value FROM s [w] WHERE value > 3 BUDGET PROBES 10", "high")
+    gauge.resize_window("w", sg.Range("6 minutes"))
+    with pytest.raises(BindError, match="does not reach back"):
+        gauge.resize_window("w", sg.Range("8 minutes"))
+
+
+def test_the_window_of_a_preference_is_part_of_the_question(gauge: sg.Gauge) -> None:
+    gauge.sql(SUMMARY)
+    liked = "WITH PREFERENCE DESC COUNT(value) WINDOW 2 MINUTES"
+    gauge.sql(f"SELECT value FROM s WHERE value > 3 {liked}", "high")
+    assert "s [RANGE 2 MINUTES]" in gauge.trial().registry.query("high").view.text
 
 
 # Showing

@@ -77,6 +77,14 @@ MISTAKES = [
         "COLLAPSE needs positive numbers",
         "COLLAPSE(2, 4)",
     ),
+    (
+        "CREATE SUMMARY m ON s(a) WITH GRANULARITY 1 s AND COLLAPSE(2, 4) USING x USING y",
+        "USING is written twice",
+        "each option once",
+    ),
+    ("SELECT a FROM s BUDGET PROBES 1.5", "1.5 probes are not a whole number", "PROBES 500"),
+    ("SELECT a FROM s BUDGET MEMORY 5%", "a share of MEMORY says nothing", "BUDGET CPU 20%"),
+    ("SELECT a.b.count(x) FROM s", "a.b.COUNT(x) is no column", "SUMMARY.ESTIMATE.COUNT"),
 ]
 
 

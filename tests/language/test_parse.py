@@ -266,8 +266,21 @@ def test_sets_of_rows() -> None:
         ("WITH PREFERENCE DESC a", Terms(preference=Preference("desc", A))),
         (
             "WITH PREFERENCE a FADE FACTOR 0.5 WINDOW 1 HOUR",
-            Terms(preference=Preference("asc", A, 0.5, HOUR)),
+            Terms(preference=Preference("desc", A, 0.5, HOUR)),
         ),
+        (
+            "WITH PREFERENCE WEIGHTED COUNT(a) * 2, SUMMARY.Estimate.Count(b) BUDGET PROBES 500",
+            Terms(
+                budget=(("probes", 500.0),),
+                preference=Preference(
+                    "weighted",
+                    Expr("*", (Expr("aggregate", (A,), "count"), literal(2))),
+                    others=(Expr("aggregate", (column("b"),), "count"),),
+                ),
+            ),
+        ),
+        ("BUDGET CPU 20 PERCENT", Terms(budget=(("cpu", 0.2),))),
+        ("BUDGET CPU 2 CORES", Terms(budget=(("cpu", 2.0),))),
         (
             "FROM NOW WITHIN 5 PERCENT CONFIDENCE 95% EVERY 250 ms EMIT STORE",
             Terms(
@@ -347,6 +360,20 @@ MOMENT = instant("2026-01-01T00:00:00Z")
         (
             "CREATE SUMMARY m ON s(a) WITH GRANULARITY 1 MINUTE AND COLLAPSE(2, 4) USING kll",
             CreateSummary("m", "s", "a", MINUTE, 2, 4, "kll"),
+        ),
+        (
+            "CREATE SUMMARY m ON s(a) WITH GRANULARITY 1 MINUTE AND COLLAPSE(2, 4) "
+            "BUCKETS 8 USING kll CONFIDENCE 60% MAXLENGTH 10 s",
+            CreateSummary(
+                "m",
+                "s",
+                "a",
+                MINUTE,
+                2,
+                4,
+                "kll",
+                (("buckets", 8), ("confidence", 0.6), ("longest", 10 * SECOND)),
+            ),
         ),
         ("PAUSE QUERY a, b", Change("pause", "query", ("a", "b"))),
         ("RESUME QUERY a", Change("resume", "query", ("a",))),

@@ -158,8 +158,7 @@ REFUSED = {
     "SELECT * FROM trades WITHIN 5": "rows are exact",
     "SELECT sym, AVG(price) FROM trades [NOW] GROUP BY sym HAVING COUNT(*) > 1 WITHIN 5%":
         "rows are exact",
-    "SELECT AVG(price) FROM trades [NOW] BUDGET CPU 0.5": "a budget of cpu cannot be held",
-    "SELECT sym FROM trades WITH PREFERENCE DESC price": "not chosen by preference",
+    "SELECT AVG(price) FROM trades [NOW] BUDGET DISK 5": "a budget of disk cannot be held",
     "SELECT sym FROM trades [DECAY 1 MINUTE]": "rows do not fade",
     "SELECT sym, F2(size) FROM trades [ROWS 9] GROUP BY sym": "answers numbers and cannot",
     "SELECT AVG(size) WHEN price > AVG(price) FROM trades [NOW]": "WHEN compares a value",

@@ -22,6 +22,8 @@ CONTRACTS = {
     "WITHIN 5% CONFIDENCE 0.9": Contract.relative(0.05, confidence=0.9),
     "WITHIN 0.01 RANK": Contract.rank(0.01, confidence=0.95),
     "WITHIN 1% RANK CONFIDENCE 100%": Contract.rank(0.01),
+    "BUDGET PROBES 5 CONFIDENCE 90%": Contract.best(confidence=0.9),
+    "BUDGET PROBES 5": None,
 }
 CADENCES = {
     "": "on change",
@@ -31,8 +33,7 @@ CADENCES = {
     "ON CLOSE": "on close",
 }
 LATER = {
-    "BUDGET CPU 0.5": "BUDGET MEMORY bounds the bytes",
-    "WITH PREFERENCE DESC price": "every row is used",
+    "BUDGET DISK 0.5": "BUDGET MEMORY bounds the bytes",
 }
 
 

@@ -59,6 +59,8 @@ class Answer:
     slope
         Change per second that a reader may extend the value and its bar by; 0 unless a trend was
         asked for.
+    share
+        Share of the regions in question that were looked at; under 1 when a budget did not reach.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Answer:
     charges: tuple[Charge, ...] = ()
     contract_met: bool = True
     slope: float = 0.0
+    share: float = 1.0
 
     def as_dict(self) -> dict[str, Any]:
         """The one JSON shape of an answer; unbounded ends are null."""
@@ -100,6 +103,7 @@ class Answer:
             "charges": [charge.as_dict() for charge in self.charges],
             "contract_met": self.contract_met,
             "slope": self.slope,
+            "share": self.share,
         }
 
     def at(self, instant: Instant) -> float | None:
@@ -118,6 +122,7 @@ class Answer:
             return f"{name} = nothing, as of {instant_text(self.as_of)}"
         sure = "" if self.confidence == 1.0 else f" at {100 * self.confidence:g}%"
         partial = "" if self.coverage == 1.0 else f", covers {100 * self.coverage:.3g}%"
+        partial += "" if self.share == 1.0 else f", looked at {100 * self.share:.3g}%"
         paid = "".join(f", {charge.by} {charge.width:.6g}" for charge in self.charges)
         return (
             f"{name} = {self.value:.6g} in [{self.low:.6g}, {self.high:.6g}]{sure}, "

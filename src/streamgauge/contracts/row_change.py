@@ -28,6 +28,11 @@ class RowChange:
         Late rows that the windows behind it should hold and do not.
     contract_met
         Whether the row is exact: nothing is missing and the windows are whole.
+    share
+        Share of the regions that were looked at when it was found; under 1 when a budget did not
+        reach, and then some rows are not given.
+    unseen
+        About how many rows of the answer were not found, then.
 
     Examples
     --------
@@ -43,6 +48,8 @@ class RowChange:
     epoch: int = 0
     missing: int = 0
     contract_met: bool = True
+    share: float = 1.0
+    unseen: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """The one JSON shape of a change of rows."""
@@ -55,6 +62,8 @@ class RowChange:
             "epoch": self.epoch,
             "missing": self.missing,
             "contract_met": self.contract_met,
+            "share": self.share,
+            "unseen": self.unseen,
         }
 
     def __str__(self) -> str:
@@ -62,8 +71,11 @@ class RowChange:
         times = f" x{abs(self.count)}" if abs(self.count) != 1 else ""
         cells = " ".join(f"{name}={_plain(value)}" for name, value in self.row.items())
         missing = f", {self.missing} late rows missing" if self.missing else ""
+        seen = ""
+        if self.share < 1.0:
+            seen = f", looked at {100 * self.share:.3g}%, about {self.unseen:.3g} rows unseen"
         as_of = instant_text(self.as_of)
-        return f"{self.query} {sign} {cells}{times}{missing}, as of {as_of}"
+        return f"{self.query} {sign} {cells}{times}{missing}{seen}, as of {as_of}"
 
 
 def _plain(value: Any) -> Any:

@@ -25,6 +25,7 @@ ANSWERS = pa.schema(
         ("charges", pa.list_(CHARGE)),
         ("contract_met", pa.bool_()),
         ("slope", pa.float64()),
+        ("share", pa.float64()),
     ],
     metadata={"streamgauge.answers": str(VERSION)},
 )

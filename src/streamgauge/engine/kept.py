@@ -12,6 +12,8 @@ from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.dataflow import held_key
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.portfolio_piece import PortfolioPiece
+from streamgauge.engine.promise_join_run import JoinState
+from streamgauge.engine.promise_panes import AggregateState
 from streamgauge.engine.row_state import held_bytes, number_bytes, store_bytes
 from streamgauge.engine.row_work import RowWork
 from streamgauge.engine.state import ShardState
@@ -63,6 +65,9 @@ def _kept_after(home: Home, epoch: int, name: str) -> list[Kept]:
     standing = registry.queries.get(name)
     if standing is None:
         return []
+    if standing.asked.promise is not None:
+        states = [_load(home, epoch, shard) for shard in range(home.shards)]
+        return _promising(standing, states)
     if isinstance(standing.asked, View):
         shard = shard_of(standing, home.shards)
         return _of_view(home, shard, registry, standing, _load(home, epoch, shard))
@@ -111,6 +116,21 @@ def _across(standing: Standing, states: list[ShardState]) -> list[Kept]:
         panes = sum(len(part.panes.panes) for part in known.parts)
         found.append(Kept("panes", panes, sum(array.nbytes for array in arrays.values())))
     return found
+
+
+def _promising(standing: Standing, states: list[ShardState]) -> list[Kept]:
+    """Rows that are looked up or may yet be, over all shards with a part in the query."""
+    rows = nbytes = 0
+    for state in states:
+        known = state.promise.of(standing)
+        if isinstance(known, JoinState):
+            rows += sum(len(side.serial) + len(side.waiting) for side in known.sides)
+        elif isinstance(known, AggregateState):
+            rows += known.given - known.base
+        elif known is not None:
+            rows += 0 if known.held is None else len(known.held)
+        nbytes += state.promise.nbytes(standing)
+    return [Kept("rows that are looked at by promise", rows, nbytes)] if nbytes else []
 
 
 def _of_view(

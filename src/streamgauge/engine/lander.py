@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from streamgauge.engine.catalog import newest_snapshot
+from streamgauge.engine.promise_costs import Meter
 from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.files import number_name, numbered, write_json
@@ -71,6 +72,7 @@ class Lander:
         self.held: dict[str, deque[tuple[int, str, Instant]]] = {}
         self.heard: set[str] = set()
         self.landed: set[str] = set()
+        self.meter = Meter(home)
         snapshot = newest_snapshot(home, self.number)
         self.snapshot = snapshot["registry"]["epoch"]
         self.registry = Registry.from_dict(snapshot["registry"])
@@ -117,6 +119,7 @@ class Lander:
         if not (changes or draft.segments or draft.taken):
             # Only an advance waits, and no file lay before it: its turn is now.
             return self._land() if early & self.landed else self.number
+        changes += self._new_costs(draft.number)
         page = Page(
             draft.number,
             draft.landed_at,
@@ -137,6 +140,14 @@ class Lander:
         inbox.remove(self.home, sorted(self.done))
         self._let_go()
         return self.number
+
+    def _new_costs(self, number: int) -> list[dict[str, Any]]:
+        """Prices that have changed, for a page that is written anyway."""
+        change = self.meter.change(self.registry, number)
+        if change is None:
+            return []
+        self.registry.apply([change], epoch=number)
+        return [change]
 
     def _in_turn(self, waiting: list[Named]) -> tuple[list[Named], set[str]]:
         """Records for the next page, and the streams whose advance has to wait.

@@ -20,6 +20,9 @@ from streamgauge.engine.memory import Memories
 from streamgauge.engine.pane_piece import PanePiece
 from streamgauge.engine.portfolio_piece import PortfolioPiece
 from streamgauge.engine.progress import StreamState
+from streamgauge.engine.promise_aggregate_run import AggregateRun
+from streamgauge.engine.promise_state import PromiseState
+from streamgauge.engine.promise_work import PromiseWork, takes_part
 from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.row_work import RowWork
 from streamgauge.engine.summary_piece import SummaryPiece
@@ -31,6 +34,7 @@ from streamgauge.operators import emission
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.selections import group_of, shard_of
 from streamgauge.plan.view import View
+from streamgauge.promise.costs import Allowance, Spent
 
 
 def latest_answers(home: Home, name: str | None = None) -> list[Answer]:
@@ -67,11 +71,25 @@ def _rows_after(home: Home, epoch: int, name: str) -> pa.Table:
             f"it answers {kind}",
             "read row_changes(name) of a stream, latest(name) of numbers",
         )
+    if standing.asked.promise is not None:
+        return _promising_rows(home, epoch, registry, standing)
     shard = shard_of(standing, home.shards)
     state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
     work = RowWork(home, shard, state.rows)
     work.plan(registry)
     return rows_now(work.views[group_of(standing.asked)], standing)
+
+
+def _promising_rows(home: Home, epoch: int, registry: Registry, standing: Standing) -> pa.Table:
+    """Rows that a promising view has found and holds, from all shards with a part in it."""
+    found = []
+    for shard in range(home.shards):
+        if takes_part(standing, shard, home.shards):
+            state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+            work = PromiseWork(home, shard, state.promise)
+            work.plan(registry)
+            found.append(work.rows_now(standing))
+    return pa.concat_tables(found).combine_chunks()
 
 
 def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
@@ -81,6 +99,7 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
     for shard in range(home.shards):
         state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
         found += _from_across(state.across, by_id, registry, home)
+        found += _from_promise(state.promise, by_id, registry, home)
         for stream_name, stream in state.streams.items():
             tick = registry.stream(stream_name).tick
             found += _deferred(home, registry, shard, stream_name, stream, by_id)
@@ -107,6 +126,21 @@ def _from_across(
         run = AcrossRun(home, registry, standing, state)
         memory = Memories([(standing.id, standing.version)], state.memory[np.newaxis])
         out += _from_memory(memory, [""], by_id, run.tick, *run.sworn)
+    return out
+
+
+def _from_promise(
+    state: PromiseState, by_id: dict[int, Standing], registry: Registry, home: Home
+) -> list[Answer]:
+    out = []
+    for standing in by_id.values():
+        known = state.aggregates.get(state_key(standing))
+        if known is None:
+            continue
+        run = AggregateRun(home, registry, standing, Allowance(), Spent(), known)
+        memory = Memories([(standing.id, standing.version)], known.memory[np.newaxis])
+        found = _from_memory(memory, [""], by_id, run.stream.tick, *run.sworn)
+        out += [replace(answer, share=known.share) for answer in found]
     return out
 
 

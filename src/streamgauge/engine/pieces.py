@@ -67,12 +67,16 @@ class Bench:
 
 @dataclass(slots=True)
 class Given:
-    """Answers of one piece: the matrix, the texts of its groups, what they rest on, how surely."""
+    """Answers of one piece: the matrix, the texts of its groups, what they rest on, how surely.
+
+    `share` is the share of regions looked at for each answer; None: all of them.
+    """
 
     matrix: Floats
     groups: list[str] | pa.Array
     basis: str = "exact"
     confidence: float = 1.0
+    share: Floats | None = None
 
 
 class Piece(Protocol):

@@ -53,7 +53,7 @@ def _pack_view(prefix: str, state: ViewState, arrays: Arrays) -> dict[str, Any]:
     for name, store in state.stores.items():
         pack_store(f"{prefix}/store/{name}", store, arrays)
     for serial, delta in enumerate(state.pending.values()):
-        _pack_delta(f"{prefix}/pending/{serial}", delta, arrays)
+        pack_delta(f"{prefix}/pending/{serial}", delta, arrays)
     names: list[list[str]] = []
     for serial, held in enumerate(state.held.values()):
         names.append(_pack_held(prefix, serial, held, arrays))
@@ -77,8 +77,8 @@ def _pack_view(prefix: str, state: ViewState, arrays: Arrays) -> dict[str, Any]:
 def _pack_held(prefix: str, serial: int, held: Folded, arrays: Arrays) -> list[str]:
     """Add the arrays of groups; return the names of those with whole numbers."""
     table, columns = held.groups.to_arrays()
-    _pack_delta(f"{prefix}/given/{serial}", held.given, arrays)
-    arrays[f"{prefix}/held/{serial}/table"] = _pack_table(table)
+    pack_delta(f"{prefix}/given/{serial}", held.given, arrays)
+    arrays[f"{prefix}/held/{serial}/table"] = pack_table(table)
     arrays.update({f"{prefix}/held/{serial}/{n}": column for n, column in columns.items()})
     return list(columns)
 
@@ -88,8 +88,8 @@ def _unpack_view(prefix: str, values: dict[str, Any], arrays: Arrays) -> ViewSta
     for serial, (key, names) in enumerate(values["held"]):
         place = f"{prefix}/held/{serial}"
         columns = {name: arrays[f"{place}/{name}"] for name in names}
-        groups = Held.from_arrays(_unpack_table(arrays[f"{place}/table"]), columns)
-        held[key] = Folded(groups, _unpack_delta(f"{prefix}/given/{serial}", arrays))
+        groups = Held.from_arrays(unpack_table(arrays[f"{place}/table"]), columns)
+        held[key] = Folded(groups, unpack_delta(f"{prefix}/given/{serial}", arrays))
     return ViewState(
         values["prev"],
         values["first"],
@@ -98,7 +98,7 @@ def _unpack_view(prefix: str, values: dict[str, Any], arrays: Arrays) -> ViewSta
         held,
         {(number, version): at for number, version, at in values["born"]},
         {
-            (number, version): _unpack_delta(f"{prefix}/pending/{serial}", arrays)
+            (number, version): unpack_delta(f"{prefix}/pending/{serial}", arrays)
             for serial, (number, version) in enumerate(values["pending"])
         },
         {(number, version): instants for number, version, instants in values["whole"]},
@@ -112,7 +112,7 @@ def _unpack_view(prefix: str, values: dict[str, Any], arrays: Arrays) -> ViewSta
 def _pack_numbers(prefix: str, state: NumberState, arrays: Arrays) -> dict[str, Any]:
     for name, delta in (("rows", state.rows), ("ahead", state.ahead)):
         if delta is not None:
-            _pack_delta(f"{prefix}/{name}", delta, arrays)
+            pack_delta(f"{prefix}/{name}", delta, arrays)
     newest = np.array(list(state.newest.values()), np.float64).reshape(len(state.newest), 3)
     arrays[f"{prefix}/newest"] = newest
     return {
@@ -130,8 +130,8 @@ def _unpack_numbers(prefix: str, values: dict[str, Any], arrays: Arrays) -> Numb
     return NumberState(
         unpack_stream(f"{prefix}/stream", values["stream"], arrays, 0, 1),
         dict(zip(values["groups"], newest, strict=True)),
-        _perhaps_delta(f"{prefix}/rows", arrays),
-        _perhaps_delta(f"{prefix}/ahead", arrays),
+        perhaps_delta(f"{prefix}/rows", arrays),
+        perhaps_delta(f"{prefix}/ahead", arrays),
         values["seated"],
         set(values["unmet"]),
         [(at, change) for at, change in values["breaks"]],
@@ -139,8 +139,9 @@ def _unpack_numbers(prefix: str, values: dict[str, Any], arrays: Arrays) -> Numb
     )
 
 
-def _perhaps_delta(prefix: str, arrays: Arrays) -> Delta | None:
-    return _unpack_delta(prefix, arrays) if f"{prefix}/at" in arrays else None
+def perhaps_delta(prefix: str, arrays: Arrays) -> Delta | None:
+    """Read changes back, if there are some."""
+    return unpack_delta(prefix, arrays) if f"{prefix}/at" in arrays else None
 
 
 def pack_store(prefix: str, store: Store, arrays: Arrays) -> None:
@@ -148,14 +149,14 @@ def pack_store(prefix: str, store: Store, arrays: Arrays) -> None:
     for name in _STORE:
         arrays[f"{prefix}/{name}"] = getattr(store, name)
     arrays[f"{prefix}/used"] = store.used.astype(np.uint8)
-    arrays[f"{prefix}/rows"] = _pack_table(store.rows)
+    arrays[f"{prefix}/rows"] = pack_table(store.rows)
 
 
 def unpack_store(prefix: str, arrays: Arrays) -> Store:
     """Read a store back."""
     columns = {name: arrays[f"{prefix}/{name}"] for name in _STORE}
     used = arrays[f"{prefix}/used"].astype(np.bool_)
-    return Store(rows=_unpack_table(arrays[f"{prefix}/rows"]), used=used, **columns)
+    return Store(rows=unpack_table(arrays[f"{prefix}/rows"]), used=used, **columns)
 
 
 def store_bytes(store: Store) -> int:
@@ -179,22 +180,26 @@ def number_bytes(state: NumberState) -> int:
     return sum(array.nbytes for array in arrays.values())
 
 
-def _pack_delta(prefix: str, delta: Delta, arrays: Arrays) -> None:
-    arrays[f"{prefix}/rows"] = _pack_table(delta.rows)
+def pack_delta(prefix: str, delta: Delta, arrays: Arrays) -> None:
+    """Add the arrays of changes to `arrays`."""
+    arrays[f"{prefix}/rows"] = pack_table(delta.rows)
     arrays[f"{prefix}/at"], arrays[f"{prefix}/count"] = delta.at, delta.count
 
 
-def _unpack_delta(prefix: str, arrays: Arrays) -> Delta:
-    rows = _unpack_table(arrays[f"{prefix}/rows"])
+def unpack_delta(prefix: str, arrays: Arrays) -> Delta:
+    """Read changes back."""
+    rows = unpack_table(arrays[f"{prefix}/rows"])
     return Delta(rows, arrays[f"{prefix}/at"], arrays[f"{prefix}/count"])
 
 
-def _pack_table(table: pa.Table) -> Array:
+def pack_table(table: pa.Table) -> Array:
+    """A table as the bytes of an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table.combine_chunks())
     return np.frombuffer(sink.getvalue(), np.uint8)
 
 
-def _unpack_table(data: Array) -> pa.Table:
+def unpack_table(data: Array) -> pa.Table:
+    """Read a table back."""
     return pa.ipc.open_stream(pa.py_buffer(data.tobytes())).read_all()

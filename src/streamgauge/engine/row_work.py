@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.engine.progress import StreamRun
@@ -16,6 +18,8 @@ from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.selections import Selection, group_of, selection_of, shard_with
 from streamgauge.plan.view import View
 from streamgauge.results.row_blocks import RowBlock, write_rows
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -41,7 +45,7 @@ class RowWork:
         groups: dict[str, list[Standing]] = {}
         selected: dict[str, list[tuple[Standing, Selection]]] = {}
         for standing in registry.queries.values():
-            if not isinstance(standing.asked, View):
+            if not isinstance(standing.asked, View) or standing.asked.promise is not None:
                 continue
             selection = selection_of(standing.asked)
             if shard_with(standing, selection, self.home.shards) != self.shard:
@@ -82,19 +86,19 @@ class RowWork:
             work.selections[name] = replace(selection, state=state.selections[name])
         return work
 
-    def advance(self, runs: dict[str, StreamRun], page: Page) -> int:
-        """Take a page; write the rows it gives; return how many answers they are."""
+    def advance(self, runs: dict[str, StreamRun], page: Page, more: Sequence[RowBlock] = ()) -> int:
+        """Take a page; write the rows it gives and `more`; return how many answers they are."""
         blocks: list[RowBlock] = []
         for selection in self.selections.values():
             blocks += selection.advance(runs[selection.stream.name], page)
         given = [item for view in self.views.values() for item in view.advance(runs, page)]
-        blocks += _blocks(given)
+        blocks += [*row_blocks(given), *more]
         for serial, block in enumerate(blocks):
             write_rows(self.home.rows(page.number, self.shard, serial), block, epoch=page.number)
         return sum(len(block.to) for block in blocks)
 
 
-def _blocks(given: list[RowsGiven]) -> list[RowBlock]:
+def row_blocks(given: Sequence[RowsGiven]) -> list[RowBlock]:
     """Rows of all views, one block for each set of columns."""
     by_schema: dict[pa.Schema, list[RowsGiven]] = {}
     for item in given:
@@ -113,6 +117,16 @@ def _blocks(given: list[RowsGiven]) -> list[RowBlock]:
                 tuple((item.standing.name, item.standing.version) for item in items),
                 np.repeat(np.arange(len(items), dtype=np.int32), sizes),
                 np.arange(total + 1, dtype=np.int32),
+                _told([item.share for item in items], sizes, 1.0),
+                _told([item.unseen for item in items], sizes, 0.0),
             )
         )
     return blocks
+
+
+def _told(parts: Sequence[Floats | None], sizes: Sequence[int], usual: float) -> Floats | None:
+    """What was said of the rows of each view, at its usual value where nothing was."""
+    if all(part is None for part in parts):
+        return None
+    whole = zip(parts, sizes, strict=True)
+    return np.concatenate([np.full(n, usual) if part is None else part for part, n in whole])

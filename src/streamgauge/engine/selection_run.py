@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,7 @@ from streamgauge.engine.store import Store, empty_store, widened, with_page
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.operators.evaluate import evaluate
+from streamgauge.operators.functions import Functions
 from streamgauge.operators.predicate_index import PredicateIndex
 from streamgauge.plan.nodes import Named
 from streamgauge.plan.registry import Registry, Standing
@@ -96,27 +98,35 @@ class SelectionRun:
                 here = ours[query]
                 begin, of = np.append(0, np.cumsum(here))[start], query[here]
             if len(of):
-                blocks.append(self._block(items, store, missing, begin, of))
+                found = begin, of
+                blocks.append(selected(items, store, missing, found, self._active, functions))
         return blocks
 
-    def _block(
-        self, items: Named, store: Store, missing: Ints, start: Ints, query: npt.NDArray[np.int32]
-    ) -> RowBlock:
-        places = np.flatnonzero(np.diff(start))
-        seen = np.zeros(len(self._active), np.bool_)
-        seen[query] = True
-        asked = np.flatnonzero(seen)
-        to = (np.cumsum(seen, dtype=np.int32) - 1)[query]
-        rows = store.rows.take(pa.array(places))
-        functions = self.registry.functions
-        arrays = [evaluate(expr, rows, functions) for _, expr in items]
-        return RowBlock(
-            pa.table(arrays, names=[name for name, _ in items]),
-            store.eff[places],
-            np.ones(len(places), np.int64),
-            missing[places],
-            missing[places] == 0,
-            tuple((self._active[q].name, self._active[q].version) for q in asked.tolist()),
-            to,
-            np.append(start[places], len(query)).astype(np.int32),
-        )
+
+def selected(
+    items: Named,
+    store: Store,
+    missing: Ints,
+    found: tuple[Ints, npt.NDArray[np.int32]],
+    active: Sequence[Standing],
+    functions: Functions,
+) -> RowBlock:
+    """Rows that queries asked for; `found` is where those of each row start, and the queries."""
+    start, query = found
+    places = np.flatnonzero(np.diff(start))
+    seen = np.zeros(len(active), np.bool_)
+    seen[query] = True
+    asked = np.flatnonzero(seen)
+    to = (np.cumsum(seen, dtype=np.int32) - 1)[query]
+    rows = store.rows.take(pa.array(places))
+    arrays = [evaluate(expr, rows, functions) for _, expr in items]
+    return RowBlock(
+        pa.table(arrays, names=[name for name, _ in items]),
+        store.eff[places],
+        np.ones(len(places), np.int64),
+        missing[places],
+        missing[places] == 0,
+        tuple((active[q].name, active[q].version) for q in asked.tolist()),
+        to,
+        np.append(start[places], len(query)).astype(np.int32),
+    )

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.engine import state as wire
-from streamgauge.engine.across_run import AcrossRun, AcrossWork
+from streamgauge.engine.across_run import AcrossWork
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.promise_costs import spent_since
+from streamgauge.engine.promise_work import PromiseWork
 from streamgauge.engine.row_work import RowWork
 from streamgauge.engine.state import ShardState
 from streamgauge.kernel.collection import uncollected
@@ -33,8 +35,9 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.operators import emission
 from streamgauge.plan.registry import Registry
-from streamgauge.plan.sharing import share
+from streamgauge.plan.sharing import share as shared
 from streamgauge.results.blocks import Block, Contracts, write_block
+from streamgauge.streams.stream import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,17 @@ class Receipt:
     state_bytes: int
     seconds: float
     missed: int = 0
+    overloaded: int = 0
+    share: float = 1.0
+    spent: dict[str, int] = field(default_factory=dict)
+
+
+class Clocked(Protocol):
+    """Whoever answers at ticks of a stream."""
+
+    @property
+    def stream(self) -> Stream:
+        """The stream whose tick the answers count in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +95,7 @@ class _Running:
     asked: _Names
     rows: RowWork
     across: AcrossWork
+    promise: PromiseWork
 
 
 # A worker that meets its shard again goes on from memory. An entry is taken out while it is
@@ -116,8 +131,14 @@ def _run(home: Home, shard: int, start: int, stop: int, begun: float) -> Receipt
     write_whole(home.state(stop, shard), data)
     _RUNNING[home.path, shard] = running
     missed = sum(_missed(stream_run) for stream_run in running.runs.values())
+    seen = running.promise.figures().values()
+    overloaded = sum(figures.overloaded for figures in seen)
+    share = min((figures.share for figures in seen), default=1.0)
+    spent = spent_since(running.promise.spent)
     seconds = time.perf_counter() - begun
-    return Receipt(shard, stop, rows, late, answers, len(data), seconds, missed)
+    return Receipt(
+        shard, stop, rows, late, answers, len(data), seconds, missed, overloaded, share, spent
+    )
 
 
 def _missed(run: StreamRun) -> int:
@@ -170,7 +191,8 @@ def _revived(stale: _Running, state: ShardState) -> _Running:
             piece.adopt(old.state.pieces[text])
     rows = stale.rows.revived(state.rows)
     across = stale.across.revived(state.across)
-    return _Running(state, stale.registry, runs, stale.asked, rows, across)
+    promise = stale.promise.revived(state.promise)
+    return _Running(state, stale.registry, runs, stale.asked, rows, across, promise)
 
 
 def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _Running:
@@ -180,7 +202,7 @@ def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _
         del states[name]
     runs = {
         name: StreamRun(
-            home, shard, share(registry, stream), registry, states.setdefault(name, StreamState())
+            home, shard, shared(registry, stream), registry, states.setdefault(name, StreamState())
         )
         for name, stream in registry.streams.items()
     }
@@ -188,7 +210,9 @@ def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _
     rows.plan(registry)
     across = AcrossWork(home, shard, state.across)
     across.plan(registry)
-    return _Running(state, registry, runs, _Names.of(registry), rows, across)
+    promise = PromiseWork(home, shard, state.promise)
+    promise.plan(registry)
+    return _Running(state, registry, runs, _Names.of(registry), rows, across, promise)
 
 
 def _run_page(home: Home, shard: int, running: _Running, page: Page) -> int:
@@ -196,20 +220,26 @@ def _run_page(home: Home, shard: int, running: _Running, page: Page) -> int:
         registry = registry_at(home, page.number, running.registry, read=page)
         fresh = _planned(home, shard, running.state, registry)
         running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
-        running.rows, running.across = fresh.rows, fresh.across
+        running.rows, running.across, running.promise = fresh.rows, fresh.across, fresh.promise
         for stream_run in running.runs.values():
             stream_run.seat(page.number)
         running.rows.seat(running.runs, page.number)
         running.across.seat(running.runs, page.number)
+        running.promise.seat(running.runs, page.number)
     running.registry.epoch = page.number
-    given = [item for run in running.runs.values() for item in _given(run, page)]
-    block = _block(running.asked, [*given, *running.across.advance(running.runs, page)])
+    given: list[tuple[Clocked, Given]] = []
+    for run in running.runs.values():
+        given += _given(run, page)
+    given += running.across.advance(running.runs, page)
+    given += running.promise.numbers(running.runs, page)
+    block = _block(running.asked, given)
     if len(block.value):
         write_block(home.answers(page.number, shard), block, epoch=page.number)
-    return len(block.value) + running.rows.advance(running.runs, page)
+    promising = running.promise.rows(running.runs, page)
+    return len(block.value) + running.rows.advance(running.runs, page, promising)
 
 
-def _given(run: StreamRun, page: Page) -> list[tuple[StreamRun, Given]]:
+def _given(run: StreamRun, page: Page) -> list[tuple[Clocked, Given]]:
     return [(run, given) for given in run.advance(page) if len(given.matrix)]
 
 
@@ -224,11 +254,11 @@ def _named(groups: Sequence[list[str] | pa.Array]) -> tuple[list[npt.NDArray[np.
     return parts, coded.dictionary
 
 
-def _block(asked: _Names, given: Sequence[tuple[StreamRun | AcrossRun, Given]]) -> Block:
+def _block(asked: _Names, given: Sequence[tuple[Clocked, Given]]) -> Block:
     """Answers of all pieces in one block, by event time."""
     codes, texts = _named([item.groups for _, item in given])
     sworn: Interner = Interner.of([("exact", 1.0)])
-    matrices, groups, ticks, bases, slopes_of = [], [], [], [], []
+    matrices, groups, ticks, bases, slopes_of, shares = [], [], [], [], [], []
     for (run, item), named in zip(given, codes, strict=True):
         matrices.append(item.matrix)
         groups.append(named[item.matrix[:, emission.GROUP].astype(np.int32)])
@@ -236,11 +266,13 @@ def _block(asked: _Names, given: Sequence[tuple[StreamRun | AcrossRun, Given]]) 
         bases.append(np.full(len(item.matrix), code, np.int32))
         ticks.append(item.matrix[:, emission.TICK].astype(np.int64) * run.stream.tick)
         slopes_of.append(item.matrix[:, emission.SLOPE] * (SECOND / run.stream.tick))
+        shares.append(np.ones(len(item.matrix)) if item.share is None else item.share)
     matrix = np.concatenate(matrices) if matrices else np.empty((0, emission.WIDTH))
     as_of = np.concatenate(ticks) if ticks else np.empty(0, np.int64)
     group = np.concatenate(groups) if groups else np.empty(0, np.int32)
     basis = np.concatenate(bases) if bases else np.empty(0, np.int32)
     slopes = np.concatenate(slopes_of) if slopes_of else np.empty(0)
+    share = np.concatenate(shares) if shares else np.empty(0)
     order = np.argsort(as_of, kind="stable")
     matrix = matrix[order]
     ids = matrix[:, emission.QUERY].astype(np.int64)
@@ -263,4 +295,5 @@ def _block(asked: _Names, given: Sequence[tuple[StreamRun | AcrossRun, Given]]) 
         basis=basis[order],
         sworn=sworn.values,
         contracts=asked.contracts,
+        share=share[order],
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from streamgauge.engine.across_run import AcrossState
 from streamgauge.engine.across_state import pack_across, unpack_across
 from streamgauge.engine.progress import StreamState
+from streamgauge.engine.promise_state import PromiseState, pack_promise, unpack_promise
 from streamgauge.engine.row_state import pack_rows, unpack_rows
 from streamgauge.engine.row_work import RowState
 from streamgauge.engine.stream_state import Arrays, pack_stream, unpack_stream
@@ -27,6 +28,7 @@ class ShardState:
     streams: dict[str, StreamState] = field(default_factory=dict)
     rows: RowState = field(default_factory=RowState)
     across: dict[str, AcrossState] = field(default_factory=dict)
+    promise: PromiseState = field(default_factory=PromiseState)
 
 
 def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
@@ -41,6 +43,8 @@ def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
         values["rows"] = pack_rows("rows", state.rows, arrays)
     if state.across:
         values["across"] = pack_across("across", state.across, arrays)
+    if state.promise:
+        values["promise"] = pack_promise("promise", state.promise, arrays)
     return pack(Packed(KIND, VERSION, values, arrays))
 
 
@@ -55,4 +59,5 @@ def from_bytes(data: bytes, shard: int, shards: int) -> ShardState:
     if "rows" in packed.values:
         rows = unpack_rows("rows", packed.values["rows"], packed.arrays)
     across = unpack_across("across", packed.values.get("across", {}), packed.arrays)
-    return ShardState(packed.values["epoch"], streams, rows, across)
+    promise = unpack_promise("promise", packed.values.get("promise", {}), packed.arrays)
+    return ShardState(packed.values["epoch"], streams, rows, across, promise)

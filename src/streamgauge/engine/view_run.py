@@ -49,6 +49,7 @@ from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import BEGINNING
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Who = tuple[int, int]
 
 
@@ -75,12 +76,17 @@ class ViewState:
 
 @dataclass(frozen=True, slots=True)
 class RowsGiven:
-    """Rows that one view gave: net changes by instant."""
+    """Rows that one view gave: net changes by instant.
+
+    `share` and `unseen` say what a budget reached; None: everything.
+    """
 
     standing: Standing
     delta: Delta
     missing: Ints
     met: npt.NDArray[np.bool_]
+    share: Floats | None = None
+    unseen: Floats | None = None
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from streamgauge.language.render import render
 from streamgauge.language.statements import Ask, CreateQuery, Select, Statement
 from streamgauge.operators.expression import Expr, column, conjunction, conjuncts, literal
 from streamgauge.plan import lower
+from streamgauge.plan.preferring import windowed
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.view import View
@@ -26,6 +27,7 @@ def name_of(ask: Ask) -> str:
 
 def planned(registry: Registry, name: str, ask: Ask) -> list[Query | View]:
     """What a question is registered as: queries of numbers, one per aggregate, or one view."""
+    ask = windowed(ask)
     found = lower.planned(name, ask, registry)
     if isinstance(found, View):
         return [replace(found, text=render(Ask(ask.query)))]

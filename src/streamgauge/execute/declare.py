@@ -1,4 +1,4 @@
-"""Statements that declare: streams, windows, tables, functions, views; and those that take back."""
+"""Statements that declare: streams, windows, tables and the rest; and those that take back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamgauge.execute.names import functions_in, members, reads_window, table
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError
-from streamgauge.kernel.time import duration_text
+from streamgauge.kernel.time import DurationLike, duration, duration_text
 from streamgauge.language.expressions import AGGREGATES
 from streamgauge.language.parse import parse
 from streamgauge.language.render import render
@@ -20,6 +20,7 @@ from streamgauge.language.statements import (
     Change,
     CreateFunction,
     CreateStream,
+    CreateSummary,
     CreateTable,
     CreateView,
     CreateWindow,
@@ -32,7 +33,8 @@ from streamgauge.plan.lower import replanned
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.view import View
-from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, rate
+from streamgauge.promise.summary import Summary
+from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, push, rate
 from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import TYPES, Schema
 from streamgauge.streams.stream import Late, Stream
@@ -41,6 +43,7 @@ _SOURCE_OPTIONS = {
     "files": ("format", "time_unit", "header", "delimiter"),
     "plant": ("n_sensors", "seed", "speed"),
     "rate": ("rows_per_second",),
+    "push": (),
     "edge": ("latency", "beat", "broker", "tokens"),
 }
 _STREAM_OPTIONS = {
@@ -104,6 +107,8 @@ def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
         return plant(**given)
     if said.source == "rate":
         return rate(**given)
+    if said.source == "push":
+        return push()
     if said.source == "edge":
         return _edge(said.path, given, root)
     if said.source != "files":
@@ -277,6 +282,50 @@ def create_view(trial: Trial, said: CreateView, *, replace: bool = False) -> Out
     return Outcome("created view" if known is None else "replaced view", (said.name,))
 
 
+def summary_of(
+    name: str,
+    stream: str,
+    column: str,
+    granularity: DurationLike,
+    *,
+    rate: int = 2,
+    depth: int = 1,
+    kind: str = "",
+    longest: DurationLike | None = None,
+    **options: Any,
+) -> CreateSummary:
+    """The statement that creates a summary.
+
+    >>> print(render(summary_of("items", "sales", "item", "1 minute", depth=4, buckets=8)))
+    CREATE SUMMARY items ON sales(item) WITH GRANULARITY 1 MINUTE AND COLLAPSE(2, 4) BUCKETS 8
+    """
+    if longest is not None:
+        options["longest"] = duration(longest)
+    given = tuple(options.items())
+    return CreateSummary(name, stream, column, duration(granularity), rate, depth, kind, given)
+
+
+def create_summary(trial: Trial, said: CreateSummary, *, replace: bool = False) -> Outcome:
+    """CREATE SUMMARY: the same again changes nothing."""
+    given = dict(said.options)
+    if said.kind:
+        given["kind"] = said.kind.lower()
+    summary = Summary(
+        said.name, said.stream, said.column, said.granularity, said.rate, said.depth, **given
+    )
+    known = trial.registry.summaries.get(said.name)
+    if known == summary:
+        return Outcome("unchanged summary", (said.name,))
+    if known is not None and not replace:
+        raise BindError(
+            f"summary {said.name!r} exists already",
+            f"it is {known}",
+            "drop it first, or choose another name",
+        )
+    trial.apply({"do": "summary", "summary": summary.as_dict()})
+    return Outcome("created summary" if known is None else "replaced summary", (said.name,))
+
+
 def advance(trial: Trial, said: Advance) -> Outcome:
     """ADVANCE STREAM."""
     trial.registry.stream(said.stream)
@@ -288,6 +337,7 @@ _DONE = {"pause": "paused", "resume": "resumed", "drop": "dropped"}
 _DROPS = {
     "stream": "drop stream", "window": "drop window", "table": "drop table",
     "function": "drop function", "aggregate": "drop function", "view": "drop name",
+    "summary": "drop summary",
 }  # fmt: skip
 
 

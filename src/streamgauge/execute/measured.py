@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 
 from streamgauge.contracts.contract import Contract
 from streamgauge.engine.kept import Kept, kept
+from streamgauge.engine.promise_figures import figures
+from streamgauge.execute.measured_promise import promising
 from streamgauge.kernel.time import instant_text
 from streamgauge.plan.bounds import bounded
 from streamgauge.plan.latest import deferred
@@ -34,12 +36,20 @@ def measured(reader: Reader, name: str) -> str:
     given = _rows if isinstance(standing.asked, View) else _numbers
     found: list[Line] = [
         *given(reader, standing),
+        *_promising(reader, standing),
         *(("state", _kept_text(part)) for part in kept(reader.home, name)),
         *_epochs(reader, standing),
     ]
     width = max(len(title) for title, _ in found) + 2
     body = "\n".join(f"  {title.ljust(width)}{text}" for title, text in found)
     return f"measured up to epoch {epoch}\n{body}"
+
+
+def _promising(reader: Reader, standing: Standing) -> list[Line]:
+    """Overload, probes and regions of a promising query."""
+    if standing.asked.promise is None:
+        return []
+    return promising(reader.registry(), standing, figures(reader.home, standing))
 
 
 def _kept_text(part: Kept) -> str:

@@ -93,11 +93,7 @@ class Script:
         if isinstance(said, Advance):
             return declare.advance(trial, said)
         if isinstance(said, CreateSummary):
-            raise BindError(
-                "summaries of their own are not kept in this release",
-                f"CREATE SUMMARY {said.name} ON {said.stream}({said.column})",
-                "ask a question with WITHIN: its synopsis is chosen and shared by itself",
-            )
+            return declare.create_summary(trial, said, replace=replace)
         return self._shown(said)
 
     def _shown(self, said: Show | Describe | Explain) -> Outcome:

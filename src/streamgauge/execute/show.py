@@ -109,6 +109,22 @@ def _views(registry: Registry) -> Shown:
     return ("name", "query"), list(registry.names.items())
 
 
+def _summaries(registry: Registry) -> Shown:
+    rows = [
+        (
+            summary.name,
+            summary.stream,
+            summary.column,
+            summary.kind,
+            ", ".join(map(duration_text, summary.lengths)),
+            duration_text(summary.span),
+            str(summary.buckets),
+        )
+        for summary in registry.summaries.values()
+    ]
+    return ("name", "stream", "column", "kind", "granularities", "reaches", "buckets"), rows
+
+
 _SHOWN: dict[str, Callable[[Registry], Shown]] = {
     "queries": _queries,
     "streams": _streams,
@@ -116,6 +132,7 @@ _SHOWN: dict[str, Callable[[Registry], Shown]] = {
     "windows": _windows,
     "functions": _functions,
     "views": _views,
+    "summaries": _summaries,
 }
 
 
@@ -175,9 +192,10 @@ def describe(registry: Registry, name: str) -> pa.Table:
         plan = bind(Select((Item(Expr("star")),), FromName(name)), registry)
         columns = schema_of(plan, registry.functions).columns
         return _table(titles, [(column, kind, "") for column, kind in columns])
-    if name in registry.functions:
-        about, rows = _functions(registry)
-        return _table(about, [row for row in rows if row[0] == name])
+    for kept, listed in ((registry.functions, _functions), (registry.summaries, _summaries)):
+        if name in kept:
+            about, rows = listed(registry)
+            return _table(about, [row for row in rows if row[0] == name])
     raise QueryNotFound(
         f"nothing is named {name!r}",
         f"there are {len(registry.streams)} streams, {len(registry.tables)} tables, "

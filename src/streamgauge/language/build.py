@@ -52,6 +52,9 @@ from streamgauge.windows.window import Window
 LITERALS = ("NUMBER", "STRING")
 Step: TypeAlias = tuple[int, Callable[..., Any], tuple[int, ...], int]
 _PLANT_OPTIONS = ("n_sensors", "seed", "speed")
+_ONCE = "write each option once"
+# Options of a summary that are written by another word than that of the value they set.
+_WORDS = {"kind": "USING", "longest": "MAXLENGTH"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,10 +297,7 @@ def _create_stream(
     *options: tuple[str, Any],
 ) -> CreateStream:
     kind, path, given = source
-    names = [option for option, _ in (*given, *options)]
-    for option in names:
-        if names.count(option) > 1:
-            raise Misuse(f"{option.upper()} is written twice", "write each option once")
+    _refuse_twice((*given, *options))
     fields = {option: value for option, value in options if option in ("key", "time")}
     rest = tuple(pair for pair in options if pair[0] not in fields)
     return CreateStream(name, kind, path, columns or (), options=(*given, *rest), **fields)
@@ -321,12 +321,22 @@ def _create_summary(
     granularity: Duration,
     rate: int,
     depth: int,
-    kind: str | None,
+    *options: tuple[str, Any],
 ) -> CreateSummary:
     width = positive(granularity, "GRANULARITY")
     if rate < 1 or depth < 1:
         raise Misuse("COLLAPSE needs positive numbers", "write COLLAPSE(2, 4)")
-    return CreateSummary(name, stream, column, width, rate, depth, kind or "")
+    _refuse_twice(options)
+    kind = str(dict(options).get("kind", ""))
+    rest = tuple(option for option in options if option[0] != "kind")
+    return CreateSummary(name, stream, column, width, rate, depth, kind, rest)
+
+
+def _refuse_twice(options: tuple[tuple[str, Any], ...]) -> None:
+    names = [option for option, _ in options]
+    for option in names:
+        if names.count(option) > 1:
+            raise Misuse(f"{_WORDS.get(option, option.upper())} is written twice", _ONCE)
 
 
 def _explain(analyze: bool | None, target: str | Ask) -> Explain:
@@ -360,6 +370,7 @@ _STATEMENTS: dict[str, Callable[..., Any]] = {
     "from_files": lambda path: ("files", path, ()),
     "from_plant": _from_plant,
     "from_rate": _from_rate,
+    "from_push": lambda: ("push", "", ()),
     "from_edge": lambda address: ("edge", address or "", ()),
     "create_view": CreateView,
     "create_table": CreateTable,

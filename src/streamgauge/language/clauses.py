@@ -29,6 +29,7 @@ MICROSECONDS = 1_000_000
 BYTES = {
     "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30,
 }  # fmt: skip
+CORES = {"percent": 0.01, "core": 1.0, "cores": 1.0}
 
 Change = tuple[str, dict[str, Any]]
 
@@ -80,20 +81,34 @@ def _within(guaranteed: bool | None, width: float, unit: str | None) -> Change:
     return "WITHIN", given
 
 
-def _confidence(share: float, percent: bool | None) -> Change:
+def _share(share: float, percent: bool | None) -> float:
     given = share / 100.0 if percent else float(share)
     if not 0.0 < given <= 1.0:
         raise Misuse("a confidence lies between 0 and 1", "write CONFIDENCE 95% or CONFIDENCE 0.95")
-    return "CONFIDENCE", {"confidence": given}
+    return given
+
+
+def _confidence(share: float, percent: bool | None) -> Change:
+    return "CONFIDENCE", {"confidence": _share(share, percent)}
 
 
 def _budget(name: str, amount: float, unit: Token | None) -> tuple[str, float]:
     kind = name.lower()
+    if kind == "probes" and amount != int(amount):
+        raise Misuse(f"{amount:g} probes are not a whole number", "write BUDGET PROBES 500")
     if unit is None:
         return kind, float(amount)
+    if kind == "cpu" and unit.lower() in CORES:
+        return kind, amount * CORES[unit.lower()]
     if kind != "memory" or unit.lower() not in BYTES:
         raise Misuse(f"unknown unit {str(unit)!r} of a budget", "write BUDGET MEMORY 1 MB, CPU 0.5")
     return kind, float(amount * BYTES[unit.lower()])
+
+
+def _budget_percent(name: str, amount: float) -> tuple[str, float]:
+    if name.lower() != "cpu":
+        raise Misuse(f"a share of {name.upper()} says nothing", "only of CPU: BUDGET CPU 20%")
+    return "cpu", amount / 100.0
 
 
 def _budgets(*pairs: tuple[str, float]) -> Change:
@@ -104,10 +119,11 @@ def _budgets(*pairs: tuple[str, float]) -> Change:
 
 
 def _preference(
-    order: str | None, expr: Expr, fade: float | None, window: Duration | None
+    order: str | None, exprs: tuple[Expr, ...], fade: float | None, window: Duration | None
 ) -> Change:
     span = None if window is None else positive(window, "WINDOW")
-    given = Preference(order or "asc", expr, 1.0 if fade is None else float(fade), span)
+    faded = 1.0 if fade is None else float(fade)
+    given = Preference(order or "desc", exprs[0], faded, span, exprs[1:])
     return "WITH PREFERENCE", {"preference": given}
 
 
@@ -129,7 +145,7 @@ TERMS: dict[str, Callable[..., Any]] = {
     "fresh": lambda t: ("FRESH", {"fresh": positive(t, "FRESH")}),
     "budgets": _budgets,
     "budget": _budget,
-    "budget_percent": lambda name, amount: (name.lower(), amount / 100.0),
+    "budget_percent": _budget_percent,
     "with_history": lambda: ("WITH HISTORY or FROM NOW", {"history": True}),
     "from_now": lambda: ("WITH HISTORY or FROM NOW", {"history": False}),
     "emit": lambda mode: ("EMIT", {"mode": mode}),
@@ -191,4 +207,11 @@ OPTIONS: dict[str, Callable[..., Any]] = {
     "option_tokens": lambda path: ("tokens", path),
 }
 
-BUILDERS = {**WINDOWS, **TERMS, **OPTIONS}
+SUMMARIES: dict[str, Callable[..., Any]] = {
+    "summary_kind": lambda name: ("kind", name),
+    "summary_confidence": lambda share, percent: ("confidence", _share(share, percent)),
+    "summary_longest": lambda span: ("longest", positive(span, "MAXLENGTH")),
+    "summary_buckets": lambda count: ("buckets", count),
+}
+
+BUILDERS = {**WINDOWS, **TERMS, **OPTIONS, **SUMMARIES}

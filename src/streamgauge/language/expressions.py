@@ -104,6 +104,17 @@ def _call(name: str, args: tuple[Expr, ...] | None, condition: Expr | None) -> E
     return found if condition is None else Expr("filter", (found, condition))
 
 
+def _estimate(owner: str, kind: str, asked: Expr) -> Expr:
+    """SUMMARY.ESTIMATE.COUNT(x), another way to write COUNT(x) in a preference."""
+    plain = asked.op == "aggregate" and asked.value in ("count", "frequency")
+    if (owner.lower(), kind.lower()) != ("summary", "estimate") or not plain:
+        raise Misuse(
+            f"{owner}.{kind}.{asked} is no column and no function",
+            "write table.column, or SUMMARY.ESTIMATE.COUNT(column) in a preference",
+        )
+    return asked
+
+
 def _weighted(value: Expr, weight: Expr) -> tuple[Expr, ...]:
     return (value, Expr("weight", (weight,)))
 
@@ -149,6 +160,7 @@ BUILDERS: dict[str, Callable[..., Any]] = {
     "negative_constant": lambda value: -value,
     "column": column,
     "column_of": lambda table, name: column(name, table),
+    "estimate": _estimate,
     "parameter": lambda token: Expr("parameter", value=token[1:]),
     "disjunction": _chain("or"),
     "conjunction": _chain("and"),

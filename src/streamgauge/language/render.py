@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from streamgauge.kernel.time import instant_text
@@ -116,11 +117,17 @@ def _create_query(statement: CreateQuery) -> str:
 
 
 def _create_summary(made: CreateSummary) -> str:
+    written: dict[str, tuple[str, Callable[[Any], str]]] = {
+        "confidence": ("CONFIDENCE", repr),
+        "longest": ("MAXLENGTH", duration_words),
+        "buckets": ("BUCKETS", str),
+    }
     using = f" USING {quoted(made.kind)}" if made.kind else ""
+    options = ((*written[name], value) for name, value in made.options)
     return (
         f"CREATE SUMMARY {quoted(made.name)} ON {quoted(made.stream)}({quoted(made.column)}) WITH "
         f"GRANULARITY {duration_words(made.granularity)} AND COLLAPSE({made.rate}, {made.depth})"
-        f"{using}"
+        f"{using}" + "".join(f" {word} {text(value)}" for word, text, value in options)
     )
 
 
@@ -167,11 +174,7 @@ def _terms(terms: Terms) -> list[str]:
     if terms.fresh is not None:
         parts.append(f"FRESH {duration_words(terms.fresh)}")
     if terms.budget:
-        limits = (
-            f"{quoted(name.upper())} {amount!r}{' B' if name == 'memory' else ''}"
-            for name, amount in terms.budget
-        )
-        parts.append(f"BUDGET {', '.join(limits)}")
+        parts.append(f"BUDGET {', '.join(_limit(*limit) for limit in terms.budget)}")
     if terms.trend:
         parts.append("WITH TREND")
     if terms.history is not None:
@@ -181,12 +184,18 @@ def _terms(terms: Terms) -> list[str]:
     liked = terms.preference
     if liked is not None:
         # Brackets keep a column called asc apart from the word.
-        text = f"WITH PREFERENCE {liked.order.upper()} ({_expr(liked.expr)})"
+        exprs = ", ".join(f"({_expr(expr)})" for expr in liked.exprs)
+        text = f"WITH PREFERENCE {liked.order.upper()} {exprs}"
         text += f" FADE FACTOR {liked.fade!r}"
         parts.append(
             text if liked.window is None else f"{text} WINDOW {duration_words(liked.window)}"
         )
     return parts
+
+
+def _limit(name: str, amount: float) -> str:
+    text = f"{amount:.0f}" if name == "probes" else repr(amount)
+    return f"{quoted(name.upper())} {text}{' B' if name == 'memory' else ''}"
 
 
 def _cadence(terms: Terms) -> list[str]:

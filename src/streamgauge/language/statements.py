@@ -77,12 +77,21 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """WITH PREFERENCE [ASC | DESC | WEIGHTED] expr FADE FACTOR a WINDOW w."""
+    """WITH PREFERENCE [ASC | DESC | WEIGHTED] expr, ... FADE FACTOR a WINDOW w.
+
+    `others` are the expressions after the first.
+    """
 
     order: str
     expr: Expr
     fade: float = 1.0
     window: Duration | None = None
+    others: tuple[Expr, ...] = ()
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        """All expressions, as written."""
+        return (self.expr, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +111,8 @@ class Terms:
     fresh
         FRESH t.
     budget
-        BUDGET pairs, such as ("memory", 1000000.0) in bytes or ("cpu", 0.5) in cores.
+        BUDGET pairs: ("memory", 1000000.0) in bytes, ("cpu", 0.5) in cores, ("probes", 500.0) a
+        tick.
     history
         WITH HISTORY, FROM NOW, or None when nothing was written.
     mode
@@ -249,7 +259,11 @@ class CreateFunction:
 
 @dataclass(frozen=True, slots=True)
 class CreateSummary:
-    """CREATE SUMMARY name ON stream(column) WITH GRANULARITY t AND COLLAPSE(rate, depth)."""
+    """CREATE SUMMARY name ON stream(column) WITH GRANULARITY t AND COLLAPSE(rate, depth) options.
+
+    `kind` is empty when USING was not written. `options` holds confidence, longest (MAXLENGTH)
+    and buckets, those that were written.
+    """
 
     name: str
     stream: str
@@ -258,6 +272,7 @@ class CreateSummary:
     rate: int
     depth: int
     kind: str = ""
+    options: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +294,7 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """SHOW QUERIES, STREAMS, TABLES, WINDOWS, FUNCTIONS, VIEWS or ANSWERS [OF name]."""
+    """SHOW QUERIES, STREAMS, TABLES, WINDOWS, FUNCTIONS, VIEWS, SUMMARIES, ANSWERS [OF name]."""
 
     what: str
     name: str = ""

@@ -27,8 +27,8 @@ class Expr:
     op
         column, literal, duration, instant, star; the arithmetic operators and neg, ||; the
         comparisons, in, between, like, is null; and, or, not; case, cast, call; aggregate, with
-        filter, when, distinct and weight around or inside it; subquery, in subquery and exists
-        before binding.
+        filter, when, distinct and weight around or inside it; estimate, of a region, in a
+        preference; subquery, in subquery and exists before binding.
     args
         Operands. `case` has pairs of condition and result, then the rest's result.
     value
@@ -167,7 +167,7 @@ def _plain(expr: Expr, own: int) -> str:
         return special(expr, own)
     plain = ", ".join(_text(arg, 0) for arg in args if arg.op != "weight")
     inside = " ".join([plain, *(_text(arg, 0) for arg in args if arg.op == "weight")])
-    if op == "aggregate":
+    if op in ("aggregate", "estimate"):
         return f"{str(expr.value).upper()}({inside or '*'})"
     return f"{expr.value}({inside})"
 

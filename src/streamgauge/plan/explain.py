@@ -7,7 +7,9 @@ from streamgauge.plan.bounds import bounds_budget, bounds_lines
 from streamgauge.plan.deferral import deferred
 from streamgauge.plan.explain_across import across_budget, across_lines
 from streamgauge.plan.explain_deferral import deferral_budget, deferral_lines
+from streamgauge.plan.explain_promise import aggregate_budget, aggregate_lines, promise_lines
 from streamgauge.plan.freshness import told
+from streamgauge.plan.promising import column_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import (
@@ -31,6 +33,8 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     if query.parts:
         tree = across_lines(registry, standing, shards=shards)
         return f"{_title(standing, epoch)}\n{_body(tree)}\n{across_budget(standing)}"
+    if query.promise is not None:
+        return _promising(registry, standing, shards, epoch)
     stream = registry.stream(query.stream)
     key = piece_of(registry, standing)
     plan = share(registry, stream)
@@ -46,6 +50,30 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     budget = bounds_budget(query) if bounds else _budget(standing)
     budget += f"\n{fresh}" if fresh else ""
     return f"{_title(standing, epoch)}\n{_body(tree)}\n{budget}"
+
+
+def _promising(registry: Registry, standing: Standing, shards: int, epoch: int) -> str:
+    query, stream = standing.query, registry.stream(standing.query.stream)
+    read = [query.where.columns() if query.where else (), (query.select.x,)]
+    used = [name for names in read for name in names if name is not None]
+    assert query.promise is not None, "only of promising queries"
+    used.append(column_of(query.promise))
+    computed = dict(query.derived)
+    plain = [computed[name].columns() if name in computed else (name,) for name in used]
+    names = dict.fromkeys((stream.time, *(name for part in plain for name in part)))
+    lines = [
+        (f"Answer {query.answer}", f"owed {query.contract}"),
+        *aggregate_lines(registry, standing, shards),
+        (f"Scan {stream.name} ({', '.join(names)})", _scan_note(stream)),
+    ]
+    tree = [(depth, text, note) for depth, (text, note) in enumerate(lines)]
+    fresh = told(query, [stream], registry.windows)
+    rest = [
+        *promise_lines(query, registry, shards),
+        aggregate_budget(query),
+        *([fresh] * bool(fresh)),
+    ]
+    return "\n".join([_title(standing, epoch), _body(tree), *rest])
 
 
 def _title(standing: Standing, epoch: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.kernel.time import duration_text
+from streamgauge.plan.explain_promise import promise_lines
 from streamgauge.plan.freshness import told
 from streamgauge.plan.keeping import changing_in, retained, scan_of
 from streamgauge.plan.memory import memory_of, own_memory
@@ -33,8 +34,8 @@ def explain_view(view: View, registry: Registry, *, shards: int, epoch: int) -> 
             body,
             f"memory {kind}: {reason}",
             *_stores(view, kept),
-            _place(view, shards),
-            "kept back 0 of the error: rows are exact",
+            *(promise_lines(view, registry, shards) or [_place(view, shards)]),
+            f"kept back 0 of the error: rows {'that are given ' if view.promise else ''}are exact",
             *([fresh] if fresh else []),
         )
     )
@@ -69,6 +70,8 @@ def _others(view: View, registry: Registry) -> list[set[Node]]:
         if not isinstance(other, View) or other.name == view.name:
             continue
         together = own is not None and own.born == standing.born
+        if view.promise is not None or other.promise is not None:
+            continue
         if view.history == other.history and (view.history or together):
             found.append(set(other.plan.walk()))
     return found

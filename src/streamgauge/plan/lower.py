@@ -17,24 +17,32 @@ from streamgauge.plan.extremes import extremes_of
 from streamgauge.plan.memory import check_joins
 from streamgauge.plan.nodes import Filter, Grouped, Node, Scan, Streamed, Windowed
 from streamgauge.plan.numbers import queries_of
+from streamgauge.plan.preferring import check_shape, preferred, windowed
 from streamgauge.plan.query import Cadence, Query, every
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.rewrite import rewrite
 from streamgauge.plan.sources import changing
-from streamgauge.plan.terms import Owed, owed
+from streamgauge.plan.terms import Owed, owed, prefers
 from streamgauge.plan.view import View
 from streamgauge.plan.with_bars import with_bars
 
 
 def planned(name: str, ask: Ask, registry: Registry, text: str = "") -> list[Query] | View:
     """What a question is registered as: queries of numbers, one per aggregate, or one view."""
-    extremes = extremes_of(name, ask, registry)
+    promising = prefers(ask.terms)
+    if promising:
+        ask = windowed(ask)
+        check_shape(name, ask, registry)
+    extremes = None if promising else extremes_of(name, ask, registry)
     if extremes is not None:
         return extremes
     result = bound(ask.query, registry)
     found = lower(name, result.node, ask.terms, registry, text)
     if isinstance(found, View):
         check_joins(result)
+    if promising:
+        found = preferred(found, ask, registry)
+    if isinstance(found, View):
         return found
     return [_with_named_window(query, ask, registry) for query in found]
 
@@ -67,7 +75,7 @@ def lower(
         The query as written, for people.
     """
     said = owed(terms)
-    for rewriting in techniques.REWRITES:
+    for rewriting in () if said.promising else techniques.REWRITES:
         found = rewriting(name, node, said.contract_or(Contract()), said.answer)
         if found is not None:
             kept, regime, trend = said.history, said.regime, said.trend

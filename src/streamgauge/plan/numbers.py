@@ -18,7 +18,7 @@ from streamgauge.plan.query import Query, on_change
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.restream import OF_TIME
 from streamgauge.plan.rewrites.one_stream import one_window
-from streamgauge.plan.terms import Owed
+from streamgauge.plan.terms import CONFIDENCE, Owed
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import Window
 
@@ -88,7 +88,9 @@ def shape_of(node: Node) -> Shape | None:
 def queries_of(name: str, node: Node, owed: Owed, registry: Registry) -> list[Query] | None:
     """A plan as queries of numbers, one for each aggregate; None when it answers rows."""
     found = numbers_of(node, owed, registry)
-    return None if found is None else _sharing(named(name, found), owed)
+    if found is None or owed.promising:
+        return None if found is None else named(name, found)
+    return _sharing(named(name, found), owed)
 
 
 def numbers_of(node: Node, owed: Owed, registry: Registry) -> Numbers | None:
@@ -141,13 +143,16 @@ def _query(
     select = aggregate_of(expr, derived)
     if select is None or (select.summary and shape.window.kind not in OF_TIME):
         return None
+    default = DEFAULTS.get(str(expr.value), Contract())
+    if owed.promising:
+        default = Contract.best(confidence=CONFIDENCE)
     query = Query(
         "",
         stream.name,
         select,
         window=shape.window,
         answer=owed.answer,
-        contract=owed.contract_or(DEFAULTS.get(str(expr.value), Contract())),
+        contract=owed.contract_or(default),
         history=owed.history,
         memory=owed.memory,
         regime=owed.regime,

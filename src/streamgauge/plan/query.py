@@ -366,8 +366,26 @@ class Query:
         start = "" if self.history else ", from now"
         start += f", by {self.regime}" if self.regime else ""
         start += ", with trend" if self.trend else ""
+        start += liking(self.promise)
         extreme = f"{self.over} of " if self.over else ""
         return f"{extreme}{self.select} {source}, {self.answer}, {self.contract}{start}"
+
+
+def liking(promise: Promise | None) -> str:
+    """What is preferred and what may be spent, to be said after a question.
+
+    >>> count = Expr("estimate", (Expr("column", value="k"),), "count")
+    >>> liking(Promise("desc", (count,), probes=5))
+    ', desc COUNT(k), 5 probes a tick'
+    """
+    if promise is None:
+        return ""
+    parts = [f"{promise.order} {', '.join(map(str, promise.exprs))}"]
+    parts += [f"fading by {promise.fade:g}"] if promise.fade < 1.0 else []
+    if promise.probes is not None:
+        parts.append(f"{promise.probes:,} probe{'s' * (promise.probes != 1)} a tick")
+    parts += [f"{promise.cpu:g} cores"] if promise.cpu is not None else []
+    return "".join(f", {part}" for part in parts)
 
 
 def widened(stream: Stream, derived: dict[str, Expr], functions: Functions) -> Stream:

@@ -16,6 +16,7 @@ from streamgauge.operators.functions import Function, Functions
 from streamgauge.plan.bounds import bounded, columns_of, refuse_bare_values
 from streamgauge.plan.freshness import check_freshness
 from streamgauge.plan.offer import Statistics
+from streamgauge.plan.promise_check import check_promise
 from streamgauge.plan.query import Query
 from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.view import View
@@ -344,10 +345,12 @@ class Registry:
         for name in query.tables:
             if name not in self.tables:
                 raise _missing("table", name, self.tables)
+        check_promise(query, self.streams, self.summaries, self.windows)
         return ""
 
     def _bind(self, query: Query) -> None:
         query.bind(self.stream(query.stream), self.windows, self.functions, self.tables)
+        check_promise(query, self.streams, self.summaries, self.windows)
 
     def _refuse_changes(self, query: Query, stream: Stream) -> None:
         """Sketches across streams count rows that stay."""

@@ -207,8 +207,8 @@ def bounds_key(stream: Stream) -> BoundsKey | None:
 
 
 def _reads(standing: Standing, stream: Stream) -> bool:
-    """Whether a query of numbers reads this stream, and no other."""
-    if isinstance(standing.asked, View) or standing.query.parts:
+    """Whether a query of numbers reads all rows of this stream, and no other."""
+    if isinstance(standing.asked, View) or standing.query.parts or standing.query.promise:
         return False
     return standing.query.stream == stream.name
 

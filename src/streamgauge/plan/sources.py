@@ -220,6 +220,12 @@ def _view(name: str, context: Context) -> Bound:
 def _standing(name: str, registry: Registry) -> Bound:
     """The rows of a view, or the newest answers of a query of numbers."""
     standing = registry.query(name)
+    if standing.asked.promise is not None:
+        raise BindError(
+            f"query {name!r} answers as much as it has seen",
+            "what another query made of it would lack what it lacks, and not say so",
+            "read the streams themselves",
+        )
     if isinstance(standing.asked, NumberQuery):
         return Bound(answers_as_rows(standing, registry), Scope(()), windows=True)
     return Bound(standing.view.plan, Scope(()), windows=True)

@@ -23,6 +23,7 @@ from streamgauge.plan.query import Cadence, Query
 from streamgauge.plan.rewrites.join_size import join_size
 from streamgauge.plan.rewrites.set_size import set_size
 from streamgauge.plan.rewrites.top_list import top_list
+from streamgauge.plan.stratified import Stratified
 from streamgauge.plan.summary import KeptValues, Synopses
 
 TECHNIQUES: tuple[Technique, ...] = (
@@ -33,6 +34,7 @@ TECHNIQUES: tuple[Technique, ...] = (
     Synopses(),
     AcrossStreams(),
 )
+PROMISING: Technique = Stratified()
 # Plans over rows that become queries of numbers when a tolerance is given.
 Rewrite: TypeAlias = Callable[[str, Node, Contract, Cadence], list[Query] | None]
 REWRITES: tuple[Rewrite, ...] = (top_list, set_size, join_size)
@@ -40,7 +42,9 @@ REWRITES: tuple[Rewrite, ...] = (top_list, set_size, join_size)
 
 def bids(query: Query, statistics: Statistics) -> tuple[list[Offer], list[Refusal]]:
     """What all techniques say to a query: offers, the least work first, and refusals."""
-    said = [technique.offer(query, statistics) for technique in TECHNIQUES]
+    # Who may leave rows out is asked nothing of those who look at all of them.
+    able = TECHNIQUES if query.promise is None else (PROMISING,)
+    said = [technique.offer(query, statistics) for technique in able]
     offers = [bid for bid in said if isinstance(bid, Offer)]
     offers.sort(key=lambda offer: (offer.row_cost, offer.nbytes))
     return offers, [bid for bid in said if isinstance(bid, Refusal)]

@@ -12,6 +12,8 @@ from streamgauge.plan.query import Cadence, every, on_change, on_close
 
 # Nothing is said about a confidence: the usual one, so that a width alone can be asked for.
 CONFIDENCE = 0.95
+# What a budget may be of when rows are chosen by their promise.
+PROMISING = ("probes", "cpu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Owed:
         How a deferred query is brought up to date, and whether its answers carry a slope.
     over
         The extreme that is asked of the values; None: the values themselves.
+    promising
+        Whether the most promising rows come first when there is not enough time for all.
 
     Examples
     --------
@@ -50,6 +54,7 @@ class Owed:
     regime: str = ""
     trend: bool = False
     over: Over | None = None
+    promising: bool = False
 
     def contract_or(self, default: Contract) -> Contract:
         """The contract that was asked for, or a default for an aggregate that says nothing.
@@ -65,7 +70,6 @@ class Owed:
 
 def owed(terms: Terms) -> Owed:
     """Read the terms; what belongs to other ways of answering is refused, with what can be had."""
-    _refuse_preference(terms)
     return Owed(
         _cadence(terms),
         _contract(terms),
@@ -75,7 +79,17 @@ def owed(terms: Terms) -> Owed:
         _memory(terms),
         terms.regime,
         terms.trend,
+        promising=prefers(terms),
     )
+
+
+def prefers(terms: Terms) -> bool:
+    """Whether the most promising rows come first when there is not enough time for all.
+
+    >>> prefers(Terms(budget=(("probes", 100.0),))), prefers(Terms(budget=(("memory", 1e6),)))
+    (True, False)
+    """
+    return terms.preference is not None or any(what in PROMISING for what, _ in terms.budget)
 
 
 def _cadence(terms: Terms) -> Cadence:
@@ -87,6 +101,8 @@ def _cadence(terms: Terms) -> Cadence:
 
 def _contract(terms: Terms) -> Contract | None:
     if terms.within is None:
+        if terms.confidence is not None and prefers(terms):
+            return Contract.best(confidence=terms.confidence)
         if terms.confidence is not None:
             raise ContractUnsatisfiable(
                 "a confidence says how surely, and nothing says how far off",
@@ -115,23 +131,15 @@ def _contract(terms: Terms) -> Contract | None:
     return replace(found, throughout=terms.throughout and sure < 1.0)
 
 
-def _refuse_preference(terms: Terms) -> None:
-    if terms.preference is not None:
-        raise ContractUnsatisfiable(
-            "rows are not chosen by preference here",
-            f"WITH PREFERENCE {terms.preference.order} {terms.preference.expr}".replace("  ", " "),
-            "leave it out: every row is used; ORDER BY with LIMIT picks the first rows",
-        )
-
-
 def _memory(terms: Terms) -> int | None:
     """Bytes that each group and pane may take."""
+    given = dict(terms.budget)
     for what, amount in terms.budget:
-        if what != "memory":
+        if what not in ("memory", *PROMISING):
             raise ContractUnsatisfiable(
                 f"a budget of {what} cannot be held to here",
                 f"BUDGET {what.upper()} {amount:g}",
-                "BUDGET MEMORY bounds the bytes of a summary; a stream states its CAPACITY, what "
-                "its deferred queries may read a tick",
+                "BUDGET MEMORY bounds the bytes of a synopsis, BUDGET PROBES and CPU the work on "
+                "promising rows; a stream states its CAPACITY",
             )
-    return int(terms.budget[0][1]) if terms.budget else None
+    return int(given["memory"]) if "memory" in given else None

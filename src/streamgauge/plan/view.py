@@ -7,7 +7,7 @@ from typing import Any
 
 from streamgauge.contracts.contract import Contract
 from streamgauge.plan.nodes import Node, Numbers, Scan, Stored, Streamed, from_json, to_json
-from streamgauge.plan.query import Cadence, on_change
+from streamgauge.plan.query import Cadence, liking, on_change
 from streamgauge.promise.promise import Promise
 
 MODES = ("changes", "append", "store")
@@ -94,4 +94,4 @@ class View:
 
     def __str__(self) -> str:
         start = "" if self.history else ", from now"
-        return f"{self.text}, {self.answer}, {self.contract}{start}"
+        return f"{self.text}, {self.answer}, {self.contract}{start}{liking(self.promise)}"

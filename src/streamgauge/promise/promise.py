@@ -9,6 +9,9 @@ from streamgauge.kernel.errors import BindError
 from streamgauge.operators.expression import Expr
 
 ORDERS = ("asc", "desc", "weighted")
+# More is no budget: no tick has so many rows, no machine so many cores.
+MOST_PROBES = 10**12
+MOST_CORES = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +58,19 @@ class Promise:
                 "write WITH PREFERENCE DESC COUNT(item) FADE FACTOR 0.8",
             )
         if (self.probes is not None and self.probes < 1) or (
-            self.cpu is not None and self.cpu <= 0
+            self.cpu is not None and self.cpu <= 0.0
         ):
             raise BindError(
                 "a budget lets something be done",
                 f"got {self.probes} probes a tick, {self.cpu} cores",
                 "write BUDGET PROBES 100, or BUDGET CPU 0.2",
+            )
+        if (self.probes or 0) > MOST_PROBES or not (self.cpu or 0.0) <= MOST_CORES:
+            raise BindError(
+                "a budget bounds what is done",
+                f"got {self.probes} probes a tick, {self.cpu} cores; at most {MOST_PROBES:,} "
+                f"probes or {MOST_CORES:,} cores",
+                "leave BUDGET out: without one there is no limit",
             )
 
     @property

@@ -11,6 +11,10 @@ from streamgauge.kernel.time import Duration, duration_text
 KINDS = ("count_sketch", "count_min", "sample", "histogram", "wavelet")
 # Zones that the finest granularity is cut into when the stream never changes its ways.
 ZONES = 8
+# Buckets, and zones of older granularities times buckets: some hundred megabytes.
+MOST_BUCKETS = 4096
+MOST_CELLS = 2**16
+LONGEST = 2**60
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,24 @@ class Summary:
                 f"got granularity={self.granularity}, rate={self.rate}, depth={self.depth}, "
                 f"buckets={self.buckets}, confidence={self.confidence}, longest={self.longest}",
                 "write WITH GRANULARITY 1 MINUTE AND COLLAPSE(2, 4)",
+            )
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """Raise when it would take more memory than it saves work, or reach beyond all time."""
+        cells = self.rate * self.depth * self.buckets
+        if self.buckets > MOST_BUCKETS or cells > MOST_CELLS:
+            raise BindError(
+                f"summary {self.name!r} would have too many cells",
+                f"BUCKETS {self.buckets:,} with COLLAPSE({self.rate}, {self.depth}); at most "
+                f"{MOST_BUCKETS:,} buckets, and {MOST_CELLS:,} for rate times depth times buckets",
+                "write fewer buckets, a smaller rate or a smaller depth",
+            )
+        if self.depth > 1 and self.span > LONGEST:
+            raise BindError(
+                f"summary {self.name!r} would reach back beyond all time",
+                f"COLLAPSE({self.rate}, {self.depth}) from {duration_text(self.granularity)} on",
+                "write a smaller depth, such as COLLAPSE(2, 4)",
             )
 
     @property

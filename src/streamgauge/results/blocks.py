@@ -2,7 +2,8 @@
 
 A block is one Arrow file per shard and epoch. Always there: query, version, group, as_of, value.
 Only where some answer differs from the default: low, high, coverage, silent, revision; and basis,
-confidence, spent, met where some answer rests on a synopsis or is deferred; slope where it has one.
+confidence, spent, met where some answer rests on a synopsis or is deferred; slope where it has one;
+share where a budget did not reach.
 `expand` gives the full public schema back.
 """
 
@@ -53,6 +54,7 @@ class Block:
     basis: Codes
     sworn: list[tuple[str, float]]
     contracts: Contracts
+    share: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ def write_block(path: Path, block: Block, *, epoch: int) -> None:
         columns["met"] = pa.array(_met(block))
     if block.slope.any():
         columns["slope"] = pa.array(block.slope)
+    if not (block.share == 1.0).all():
+        columns["share"] = pa.array(block.share)
     table = pa.table(columns)
     table = table.replace_schema_metadata({_TAG: FORMAT, "epoch": str(epoch)})
     write_table(path, table)
@@ -149,6 +153,7 @@ def expand(table: pa.Table, epoch: int) -> pa.Table:
             _charges(width, silent, spent, sworn, confidence.to_numpy()),
             met,
             _column(table, "slope", pa.array(np.zeros(n))),
+            _column(table, "share", pa.array(np.ones(n))),
         ],
         schema=ANSWERS,
     )

@@ -30,8 +30,12 @@ _HEAD = pa.schema(
         ("count", pa.int64()),
         ("missing", pa.int64()),
         ("contract_met", pa.bool_()),
+        ("regions_share", pa.float64()),
+        ("rows_unseen", pa.float64()),
     ]
 )
+# Columns of a table beside a view's own; of the value they are called without the rest.
+_SHORT = {"regions_share": "share", "rows_unseen": "unseen"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,9 @@ class RowBlock:
         Name and version of the queries.
     to, offsets
         Row i goes to the queries numbered to[offsets[i]:offsets[i + 1]].
+    share, unseen
+        Share of regions looked at, and rows not found by that, where a budget did not reach;
+        None: everything was looked at.
     """
 
     rows: pa.Table
@@ -64,6 +71,8 @@ class RowBlock:
     names: tuple[tuple[str, int], ...]
     to: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int32]
+    share: npt.NDArray[np.float64] | None = None
+    unseen: npt.NDArray[np.float64] | None = None
 
 
 def write_rows(path: Path, block: RowBlock, *, epoch: int) -> None:
@@ -76,6 +85,10 @@ def write_rows(path: Path, block: RowBlock, *, epoch: int) -> None:
         "met": pa.array(block.met),
         "to": to,
     }
+    if block.share is not None and not (block.share == 1.0).all():
+        columns["share"] = pa.array(block.share)
+    if block.unseen is not None and block.unseen.any():
+        columns["unseen"] = pa.array(block.unseen)
     columns |= {f"{_PREFIX}{name}": block.rows[name] for name in block.rows.column_names}
     metadata = {
         _TAG: FORMAT,
@@ -111,6 +124,8 @@ def _given(table: pa.Table, name: str, versions: npt.NDArray[np.int32], epoch: i
         table["count"],
         table["missing"],
         table["met"],
+        table["share"] if "share" in table.column_names else pa.array(np.ones(n)),
+        table["unseen"] if "unseen" in table.column_names else pa.array(np.zeros(n)),
     ]
     columns = [column for column in table.column_names if column.startswith(_PREFIX)]
     named = [column.removeprefix(_PREFIX) for column in columns]
@@ -148,5 +163,5 @@ def as_row_changes(table: pa.Table) -> Iterator[RowChange]:
     head = set(_HEAD.names)
     for cells, as_of in zip(table.to_pylist(), times, strict=True):
         row = {name: value for name, value in cells.items() if name not in head}
-        kept = {name: cells[name] for name in head - {"as_of"}}
+        kept = {_SHORT.get(name, name): cells[name] for name in head - {"as_of"}}
         yield RowChange(row=row, as_of=as_of, **kept)

@@ -256,12 +256,18 @@ def terms() -> SearchStrategy[Terms]:
         exprs(),
         floats,
         st.none() | durations,
+        st.lists(exprs(), max_size=2).map(tuple),
+    )
+    budgets = (
+        (("memory", 1e6),),
+        (("memory", 64.0), ("cpu", 0.5)),
+        (("probes", 500.0),),
     )
     rest = st.fixed_dictionaries(
         {},
         optional={
             "fresh": durations,
-            "budget": st.sampled_from(((("memory", 1e6),), (("memory", 64.0), ("cpu", 0.5)))),
+            "budget": st.sampled_from(budgets),
             "history": st.booleans(),
             "mode": st.sampled_from(("store", "append", "changes")),
             "preference": preferences,
@@ -323,9 +329,17 @@ def _streams() -> SearchStrategy[CreateStream]:
 def _statements() -> SearchStrategy[Statement]:
     several = st.lists(names, min_size=1, max_size=3).map(tuple)
     kinds = ("query", "stream", "window", "table", "view", "function", "aggregate", "summary")
-    topics = ("queries", "streams", "tables", "windows", "functions", "views", "answers")
+    topics = (
+        "queries",
+        "streams",
+        "tables",
+        "windows",
+        "functions",
+        "views",
+        "summaries",
+        "answers",
+    )
     values = st.lists(constants, min_size=1, max_size=3).map(tuple)
-    counts = st.integers(1, 9)
     return st.one_of(
         asks(),
         st.builds(CreateQuery, names, asks(), replace=st.booleans()),
@@ -336,7 +350,7 @@ def _statements() -> SearchStrategy[Statement]:
         st.builds(CreateTable, names, refresh=st.just(True)),
         st.builds(CreateWindow, names, windows(), st.booleans()),
         st.builds(CreateFunction, names, texts, st.sampled_from(_TYPES), st.booleans()),
-        st.builds(CreateSummary, names, names, names, durations, counts, counts, aliases),
+        _summaries(),
         st.builds(Change, st.just("drop"), st.sampled_from(kinds), several),
         st.builds(Change, st.sampled_from(("pause", "resume")), st.just("query"), several),
         st.builds(Advance, names, instants),
@@ -344,6 +358,15 @@ def _statements() -> SearchStrategy[Statement]:
         st.builds(Describe, names),
         st.builds(Explain, names | asks(), st.booleans()),
     )
+
+
+def _summaries() -> st.SearchStrategy[Statement]:
+    counts = st.integers(1, 9)
+    options = st.fixed_dictionaries(
+        {}, optional={"confidence": st.floats(0.5, 1.0), "longest": durations, "buckets": counts}
+    )
+    given = options.map(lambda chosen: tuple(chosen.items()))
+    return st.builds(CreateSummary, names, names, names, durations, counts, counts, aliases, given)
 
 
 _STATEMENTS = _statements()

@@ -48,10 +48,10 @@ SELECT sym FROM trades [NOW] BUDGET MEMORY 1 MB;
 --   detail: BUDGET MEMORY 1,000,000
 --   hint: leave it out: windows bound what is kept, EXPLAIN says how
 
-SELECT AVG(price) FROM trades [NOW] BUDGET CPU 0.5;
--- ContractUnsatisfiable: a budget of cpu cannot be held to here
---   detail: BUDGET CPU 0.5
---   hint: BUDGET MEMORY bounds the bytes of a summary; a stream states its CAPACITY, what its deferred queries may read a tick
+SELECT AVG(price) FROM trades [NOW] BUDGET DISK 0.5;
+-- ContractUnsatisfiable: a budget of disk cannot be held to here
+--   detail: BUDGET DISK 0.5
+--   hint: BUDGET MEMORY bounds the bytes of a synopsis, BUDGET PROBES and CPU the work on promising rows; a stream states its CAPACITY
 
 SELECT AVG(price) FROM trades [NOW] BUDGET MEMORY 1 PARSEC;
 -- ParseError: unknown unit 'PARSEC' of a budget
@@ -109,11 +109,6 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 1 MINUTE FRESH 10 s;
 -- ContractUnsatisfiable: answers of 'q4d72f429' cannot be as fresh as 10 s
 --   detail: tick takes 1 s, cadence takes 1 min
 --   hint: FRESH 1 min 1 s can be held; cadence takes most, make it smaller
-
-SELECT sym FROM trades [NOW] WITH PREFERENCE DESC price;
--- ContractUnsatisfiable: rows are not chosen by preference here
---   detail: WITH PREFERENCE desc price
---   hint: leave it out: every row is used; ORDER BY with LIMIT picks the first rows
 
 SELECT JOIN_SIZE(t.sym, q.sym) FROM trades [ROWS 5] t, quotes [ROWS 5] q WITHIN 10 PERCENT;
 -- ContractUnsatisfiable: rows are exact, a tolerance is for numbers

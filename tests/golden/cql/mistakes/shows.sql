@@ -17,11 +17,6 @@ SHOW THINGS;
 --          ^
 --   hint: expected ANSWERS, FUNCTIONS, QUERIES, STREAMS, SUMMARIES, TABLES, VIEWS or WINDOWS
 
-SHOW SUMMARIES;
--- BindError: cannot show 'summaries'
---   detail: there are queries, streams, tables, windows, functions, views, answers
---   hint: write SHOW QUERIES
-
 SHOW ANSWERS OF heatt;
 -- QueryNotFound: no query named 'heatt'
 --   detail: there are busy, heat, top[A].high, top[A].low, top[B].high and 2 more

@@ -1,0 +1,35 @@
+"""What a promising query has done so far, read from the committed state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamgauge.engine import state as wire
+from streamgauge.log.home import Home
+from streamgauge.plan.registry import Standing
+from streamgauge.promise.figures import Figures
+
+
+def figures(home: Home, standing: Standing) -> Figures:
+    """Figures of a query over all shards; those of a query that has not begun are empty."""
+    while True:
+        epoch = home.committed()
+        try:
+            return _figures_after(home, epoch, standing) if epoch else Figures()
+        except FileNotFoundError:
+            # Two epochs passed while we read, and the state we read from is gone.
+            if home.committed() == epoch:
+                raise
+
+
+def _figures_after(home: Home, epoch: int, standing: Standing) -> Figures:
+    found = []
+    for shard in range(home.shards):
+        state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+        figures = state.promise.figures(standing)
+        if figures is not None:
+            found.append(figures)
+    if not found:
+        return Figures()
+    # Shards that work on one query choose alike; only what they find is their own.
+    return replace(found[0], found=sum(each.found for each in found))
