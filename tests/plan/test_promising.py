@@ -224,6 +224,32 @@ def test_texts_that_may_pass(predicate: Predicate, reach: Reach) -> None:
     assert spans_of(predicate, "w") == reach
 
 
+BIG = 2**60
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        col("x") > BIG + 900,
+        col("x") >= BIG + 900,
+        col("x") < BIG + 300,
+        col("x") == BIG + 501,
+        col("x") != BIG + 501,
+        ~col("x").isin(BIG + 1, BIG + 2, 5),
+        (col("x") > BIG + 100) & (col("x") <= BIG + 900),
+    ],
+)
+def test_whole_numbers_that_are_one_float_are_told_apart_by_looking(condition: Predicate) -> None:
+    whole = np.arange(BIG - 600, BIG + 1400)
+    passes = condition.mask({"x": whole}, {})  # type: ignore[dict-item]
+    reach = spans_of(condition, "x")
+    floats = whole.astype(np.float64)
+    spans = reach.spans or ((-math.inf, math.inf),)
+    inside = np.any([(floats >= low) & (floats <= high) for low, high in spans], axis=0)
+    assert not reach.whole
+    assert not (passes & ~inside).any()
+
+
 # The promise of each kind
 
 
@@ -259,6 +285,48 @@ def test_aggregates_owe_a_bar_and_share_a_budget(registry: Registry) -> None:
     sure = queries_of(f"{text} BUDGET PROBES 9 CONFIDENCE 90%", registry)
     assert [query.contract.confidence for query in sure] == [pytest.approx(0.95)] * 2
     assert taken(both[0]).technique == "promising strata"
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        ("SELECT SUM(price) AS s, AVG(price) AS a FROM trades [RANGE 1 MINUTE]", 2),
+        (
+            "SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q, "
+            "trades [RANGE 1 MINUTE] u WHERE t.sym = q.sym AND q.sym = u.sym",
+            2,
+        ),
+    ],
+)
+def test_a_budget_with_which_nothing_is_ever_done(
+    text: str, least: int, registry: Registry
+) -> None:
+    def plan(probes: int) -> None:
+        asked = f"{text} BUDGET PROBES {probes}"
+        _ = queries_of(asked, registry) if "SUM" in text else view_of(asked, registry)
+
+    with pytest.raises(BindError, match="nothing would ever be done"):
+        plan(least - 1)
+    plan(least)
+
+
+@pytest.mark.parametrize(("probes", "cpu"), [(10**13, None), (None, 1e300), (None, math.inf)])
+def test_a_budget_that_bounds_nothing(probes: int | None, cpu: float | None) -> None:
+    with pytest.raises(BindError, match="bounds what is done"):
+        Promise("desc", (), probes=probes, cpu=cpu)
+
+
+@pytest.mark.parametrize(
+    ("rate", "depth", "buckets", "what"),
+    [
+        (2, 4, 10**8, "too many cells"),
+        (10**6, 3, 16, "too many cells"),
+        (2, 1000, 16, "beyond all time"),
+    ],
+)
+def test_a_summary_that_no_machine_holds(rate: int, depth: int, buckets: int, what: str) -> None:
+    with pytest.raises(BindError, match=what):
+        Summary("s", "trades", "sym", MINUTE, rate, depth, buckets=buckets)
 
 
 def test_the_shortest_summary_that_reaches_is_taken(registry: Registry) -> None:

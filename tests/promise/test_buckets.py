@@ -13,6 +13,7 @@ from streamgauge.promise.buckets import (
     common,
     inside,
     meets,
+    possible,
     quantile_cuts,
     spans_of_words,
 )
@@ -43,6 +44,47 @@ def test_a_layout_has_every_row_once_and_its_ranges_hold(
         elif rows:
             assert (layout.low[bucket], layout.high[bucket]) == (min(rows), max(rows))
             assert layout.mean[bucket] == pytest.approx(np.mean(rows))
+
+
+@given(
+    st.lists(st.integers(-9, 9), min_size=1, max_size=9),
+    st.integers(-9, 9),
+    st.sampled_from([2**53, -(2**53), 2**62, -(2**62)]),
+)
+@settings(max_examples=100, deadline=None)
+def test_whole_numbers_that_doubles_cannot_tell_apart_are_never_judged_wrongly(
+    offsets: list[int], bound: int, base: int
+) -> None:
+    whole, limit = base + np.array(offsets), float(base + bound)
+    buckets = Buckets(2)
+    buckets.renew(0, np.array([base - 4.0, base + 4.0]))
+    layout = buckets.layout(whole.astype(np.float64))
+    above, below = np.nextafter(limit, np.inf), np.nextafter(limit, -np.inf)
+    asked = {
+        (limit, np.inf): whole >= base + bound,
+        (above, np.inf): whole > base + bound,
+        (-np.inf, limit): whole <= base + bound,
+        (-np.inf, below): whole < base + bound,
+        (limit, limit): whole == base + bound,
+    }
+    for span, match in asked.items():
+        spans = np.array([span])
+        can, must = (f(spans, layout.low, layout.high) for f in (meets, inside))
+        rows = possible(spans, layout.low, layout.high, layout.start)
+        assert (rows == np.where(can, layout.rows, 0)).all()
+        for bucket in range(3):
+            held = match[layout.order[layout.start[bucket] : layout.start[bucket + 1]]]
+            assert can[bucket] or not held.any()
+            assert held.all() or not must[bucket]
+
+
+def test_what_is_infinite_lies_apart() -> None:
+    buckets = Buckets(2)
+    buckets.renew(0, np.array([np.inf, 1.0, 2.0, -np.inf, 3.0, 4.0]))
+    assert buckets.cuts.tolist() == [3.0]
+    layout = buckets.layout(np.array([np.inf, 1.0, -np.inf, np.nan]))
+    assert layout.rows.tolist() == [1, 0, 3]
+    assert not inside(np.array([[0.0, np.inf]]), layout.low, layout.high)[2]
 
 
 def test_rows_of_a_bucket_stay_in_order_of_arrival() -> None:

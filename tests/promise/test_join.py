@@ -313,6 +313,27 @@ def test_the_estimate_of_what_is_unseen_is_near_it() -> None:
         assert abs(tally.unseen[tally.at == at][0] - (here - seen)) < 0.2 * (here - seen)
 
 
+@pytest.mark.parametrize(("sides", "length"), [(3, 8), (3, 0), (2, 0)])
+def test_so_it_is_with_more_streams_and_windows_longer_than_summaries(
+    sides: int, length: int
+) -> None:
+    rows = [
+        arrivals(240, seed, length=0, keys=12, ticks=40, skew=1.0) for seed in range(7, 7 + sides)
+    ]
+    if length:
+        rows = [Arrivals(r.key, r.enter, r.enter + length, r.mine) for r in rows]
+    brief = Summary("items", "sales", "item", 4, rate=2, depth=2)
+    told, truth = [], []
+    exact, _ = joining(sides).advance(rows, 40, Allowance())
+    join = PromisingJoin(sides, Promise("desc", ()), names(sides), (brief,) * sides, tick=1)
+    found, tally = join.advance(rows, 40, Allowance(4))
+    for at, unseen in zip(tally.at, tally.unseen, strict=True):
+        here, seen = (np.count_nonzero((f.at <= at) & (f.leave > at)) for f in (exact, found))
+        told.append(unseen)
+        truth.append(here - seen)
+    assert 0.7 < np.mean(told) / np.mean(truth) < 1.4
+
+
 def test_rows_are_taken_as_they_come_where_summaries_cost_too_much() -> None:
     sides = streams(1.0, length=30, ticks=60)
     dear = Allowance(20, insert=2.0, raw=1.0)

@@ -73,8 +73,9 @@ def selection(
     whole: bool = False,
     window: int | None = None,
     exprs: tuple[Expr, ...] = (),
+    fade: float = 1.0,
 ) -> PromisingSelection:
-    promise = Promise(order, exprs)
+    promise = Promise(order, exprs, fade)
     return PromisingSelection(
         promise, SUMMARY, tick=SECOND, spans=spans, whole=whole, window=window
     )
@@ -118,8 +119,17 @@ def test_a_restart_between_any_two_ticks_changes_nothing(order: str, window: int
     stream = Stream.random(30, 60, extra=0.6)
     runs = []
     for restart in (False, True):
-        query = selection(order, window=window)
+        query = selection(order, window=window, fade=0.9)
         runs.append(stream.run(query, Allowance(9), restart=restart))
+    assert runs[0] == runs[1]
+
+
+def test_a_restart_between_ticks_of_many_rounds_changes_nothing() -> None:
+    stream = Stream.random(6, 2000)
+    runs = [
+        stream.run(selection(spans=None), Allowance(300), restart=restart)
+        for restart in (False, True)
+    ]
     assert runs[0] == runs[1]
 
 
@@ -143,6 +153,93 @@ def test_hits_are_learned_where_the_predicate_is_of_another_column() -> None:
     stream = Stream.random(80, 200, extra=0.9)
     found = len(total(stream.run(selection(spans=None), Allowance(20))))
     assert found > 2 * stream.match.mean() * 20 * 80
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.4])
+def test_a_predicate_that_says_nothing_of_the_column_finds_no_less_than_rows_as_they_come(
+    share: float,
+) -> None:
+    rng = np.random.default_rng(1)
+    weight = 1.0 / np.arange(1.0, 201.0)
+    items = rng.permutation(200)[rng.choice(200, 12_000, p=weight / weight.sum())].astype(float)
+    columns, budget = np.split(items, 3), int(share * 4000)
+    for low in range(0, 200, 25):
+        stream = Stream(columns, (items >= low) & (items < low + 15))
+        found = len(total(stream.run(selection(spans=None), Allowance(budget))))
+        first = np.concatenate([np.arange(budget) + start for start in (0, 4000, 8000)])
+        assert found > 1.5 * int(stream.match[first].sum())
+        assert len(stream.asked) == 3 * budget
+
+
+def test_where_nothing_is_known_buckets_are_tried_evenly() -> None:
+    stream = Stream.random(1, 800)
+    for budget in (8, 20):
+        stream.asked.clear()
+        stream.run(selection(spans=None), Allowance(budget))
+        cuts = np.quantile(stream.columns[0], np.arange(1, 8) / 8)
+        tested = np.bincount(np.searchsorted(cuts, stream.columns[0][stream.asked]), minlength=8)
+        assert tested.min() >= budget // 8 - 1
+        assert tested.max() <= budget // 8 + 2
+
+
+@pytest.mark.parametrize("order", ["desc", "asc"])
+def test_older_zones_fade(order: str) -> None:
+    """By worth alone the older zone comes first; a fade below 2/3 outweighs that."""
+    price = Expr("column", value="price")
+    worth = Expr("*", (Expr("estimate", (price,), "count"), price))
+    old, new = (90.0, 60.0) if order == "desc" else (60.0, 90.0)
+    columns = [np.full(40, old), np.full(40, new)]
+    older = []
+    for fade in (1.0, 0.7, 0.6):
+        stream = Stream(columns, np.ones(80, np.bool_))
+        query = selection(order, spans=None, exprs=(worth,), fade=fade)
+        query.take(SECOND, np.arange(40), columns[0])
+        query.step(SECOND, Allowance(0), stream.test)
+        query.take(2 * SECOND, np.arange(40, 80), columns[1])
+        query.step(2 * SECOND, Allowance(3), stream.test)
+        older.append(max(stream.asked) < 40)
+    assert older == [True, True, False]
+
+
+def test_weighted_shares_fade_with_the_zone() -> None:
+    columns = [np.full(400, 10.0), np.full(400, 90.0)]
+    for fade, expected in ((1.0, 50), (0.25, 20)):
+        stream = Stream(columns, np.ones(800, np.bool_))
+        query = selection("weighted", spans=None, fade=fade)
+        query.buckets.renew(0, np.linspace(0.0, 100.0, 100))
+        query.take(SECOND, np.arange(400), columns[0])
+        query.step(SECOND, Allowance(0), stream.test)
+        query.take(2 * SECOND, np.arange(400, 800), columns[1])
+        query.step(2 * SECOND, Allowance(100), stream.test)
+        assert sum(row < 400 for row in stream.asked) == pytest.approx(expected, abs=1)
+
+
+def test_whole_numbers_that_doubles_cannot_tell_apart_are_tested() -> None:
+    """As a double, the first whole number above 2**53 is 2**53."""
+    whole = 2**53 + np.repeat([-8, -4, 0, 1], 20)
+    match = whole > 2**53
+    column = whole.astype(np.float64)
+    spans = np.array([[np.nextafter(2.0**53, np.inf), np.inf]])
+    query = selection(spans=spans, whole=True)
+    query.take(SECOND, np.arange(80), column)
+    found = query.step(SECOND, Allowance(79), lambda serials: match[serials])
+    assert found.serials.tolist() == np.flatnonzero(match).tolist()
+
+
+def test_what_is_infinite_is_tested() -> None:
+    column = np.array([1.0, np.inf, 25.0, -np.inf, np.nan] * 10)
+    asked: list[int] = []
+
+    def test(serials: Ints) -> Bools:
+        asked.extend(serials.tolist())
+        found: Bools = column[serials] == 25.0
+        return found
+
+    query = selection(whole=True)
+    query.take(SECOND, np.arange(50), column)
+    found = query.step(SECOND, Allowance(45), test)
+    assert found.serials.tolist() == np.flatnonzero(column == 25.0).tolist()
+    assert sorted(asked) == np.flatnonzero(column != 1.0).tolist()
 
 
 def test_asc_goes_to_where_little_is_expected_but_something() -> None:
@@ -193,6 +290,25 @@ def test_the_matches_among_rows_not_tested_are_estimated() -> None:
         left = [part for zone in zones for chunks in zone.chunks for _, part in chunks]
         missed.append(sum(int(stream.match[part].sum()) for part in left))
     assert np.mean(told) == pytest.approx(np.mean(missed), rel=0.2)
+
+
+def test_what_was_given_up_of_rows_that_stay_is_lacking_for_ever() -> None:
+    stream = Stream.random(40, 100)
+    ends = []
+    for stays in (False, True):
+        query = PromisingSelection(
+            Promise("desc", ()), SUMMARY, tick=SECOND, spans=SPANS, stays=stays
+        )
+        told = stream.run(query, Allowance(8))
+        found = sum(len(tick[0]) for tick in told)
+        again = PromisingSelection.from_arrays(
+            query.promise, SUMMARY, query.to_arrays(), tick=SECOND, spans=SPANS, stays=stays
+        )
+        assert again.status(40 * SECOND) == query.status(40 * SECOND)
+        ends.append((told[-1][2], int(stream.match.sum()) - found))
+    (forgotten, _), (unseen, truth) = ends
+    assert forgotten < 0.5 * truth
+    assert 0.6 * truth < unseen < 1.6 * truth
 
 
 def test_rows_that_left_the_window_are_not_tested() -> None:

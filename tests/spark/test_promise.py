@@ -57,6 +57,8 @@ def answered(home: Path, engine: str) -> list[str]:
 def test_spark_and_local_choose_alike(spark: SparkSession, tmp_path: Path) -> None:
     local = answered(tmp_path / "local", "local")
     assert answered(tmp_path / "spark", "spark") == local
-    assert sum("'query': 'both'" in text and "'share': 1.0" not in text for text in local) > 50
-    assert any("'query': 'rare'" in text and "'share': 0." in text for text in local)
+    assert (
+        sum("'query': 'both'" in text and "'regions_share': 1.0" not in text for text in local) > 50
+    )
+    assert any("'query': 'rare'" in text and "'regions_share': 0." in text for text in local)
     assert any("basis='promising'" in text for text in local)

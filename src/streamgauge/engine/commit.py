@@ -27,6 +27,7 @@ def commit(home: Home, start: int, receipts: Sequence[Receipt], seconds: float) 
                 "seconds": round(seconds, 4),
                 "rows": receipts[0].rows,
                 "late": receipts[0].late,
+                "late_by": receipts[0].late_by,
                 "answers": sum(receipt.answers for receipt in receipts),
                 "state_bytes": sum(receipt.state_bytes for receipt in receipts),
                 "missed": sum(receipt.missed for receipt in receipts),

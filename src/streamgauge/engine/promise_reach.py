@@ -196,15 +196,15 @@ class Reach:
     ) -> Iterator[tuple[int, int]]:
         """Ticks at which a query chooses: number of the tick among those with rows, or -1.
 
-        Every tick while rows are left to look at, those with rows while some were given up, else
-        those that ask for too much.
+        Every tick while rows are left to look at, those with rows while some that were given up are
+        in reach, else those that ask for too much.
         """
         at, place = self.prev, 0
         while True:
             if kernel.pending:
                 at += self.tick
             else:
-                short = fits[place:] if asked.state.share == 1.0 else np.zeros_like(fits[place:])
+                short = fits[place:] if kernel.settled else np.zeros_like(fits[place:])
                 tight = np.flatnonzero(~short)
                 if not len(tight):
                     return
@@ -243,15 +243,17 @@ def kernel_of(asked: Asking, registry: Registry, tick: int) -> PromisingSelectio
     spans = None if plan.spans is None else np.array(plan.spans, np.float64).reshape(-1, 2)
     words = None if plan.words is None else keys(items(list(plan.words)), seed=0)
     window = None if plan.window is None else plan.window.length
+    stays = window is None and not plan.kind
     if state.stored:
         state.kernel = PromisingSelection.from_arrays(
             promise, summary, state.stored, tick=tick, spans=spans, words=words,
-            whole=plan.whole, window=window,
+            whole=plan.whole, window=window, stays=stays,
         )  # fmt: skip
     else:
         state.kernel = PromisingSelection(
-            promise, summary, tick=tick, spans=spans, words=words, whole=plan.whole, window=window
-        )
+            promise, summary, tick=tick, spans=spans, words=words,
+            whole=plan.whole, window=window, stays=stays,
+        )  # fmt: skip
     state.stored = {}
     return state.kernel
 

@@ -55,6 +55,7 @@ class Receipt:
     overloaded: int = 0
     share: float = 1.0
     spent: dict[str, int] = field(default_factory=dict)
+    late_by: dict[str, int] = field(default_factory=dict)
 
 
 class Clocked(Protocol):
@@ -124,6 +125,7 @@ def _run(home: Home, shard: int, start: int, stop: int, begun: float) -> Receipt
         rows += sum(segment.rows for segment in page.segments)
         answers += _run_page(home, shard, running, page)
     late = sum(run.late for run in running.runs.values())
+    late_by = {name: run.late for name, run in running.runs.items() if run.late}
     for stream_run in running.runs.values():
         stream_run.late = 0
     running.state.epoch = stop
@@ -137,7 +139,18 @@ def _run(home: Home, shard: int, start: int, stop: int, begun: float) -> Receipt
     spent = spent_since(running.promise.spent)
     seconds = time.perf_counter() - begun
     return Receipt(
-        shard, stop, rows, late, answers, len(data), seconds, missed, overloaded, share, spent
+        shard,
+        stop,
+        rows,
+        late,
+        answers,
+        len(data),
+        seconds,
+        missed,
+        overloaded,
+        share,
+        spent,
+        late_by,
     )
 
 

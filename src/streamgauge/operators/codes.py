@@ -133,7 +133,9 @@ def concatenated(columns: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array:
     """Columns one after the other, in a type that holds all of their values."""
     parts = [plain(column) for column in columns]
     kind = common_type([part.type for part in parts])
-    return pa.concat_arrays([part if part.type == kind else part.cast(kind) for part in parts])
+    # Large whole numbers are rounded, as they are when they are compared with a float.
+    same = [part if part.type == kind else part.cast(kind, safe=False) for part in parts]
+    return pa.concat_arrays(same)
 
 
 def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType:

@@ -17,6 +17,8 @@ Sets: TypeAlias = Spans | Words
 _ALL: Spans = ((-math.inf, math.inf),)
 _EVERY: Words = (frozenset(), False)
 _NO_WORD: Words = (frozenset(), True)
+# From here on neighbouring whole numbers are one float.
+_WHOLE = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,13 @@ def _numbers(predicate: Predicate, column: str) -> tuple[Spans, Spans]:
     if predicate.column != column or op == "is null":
         return _ALL, ()
     own = _compared(op, predicate.values)
-    return own, own
+    if all(abs(value) < _WHOLE for value in predicate.values if isinstance(value, int)):
+        return own, own
+    ends: Spans = ()
+    for value in predicate.values:
+        ends = _either(ends, ((float(value), float(value)),))
+    # A number that is the same float as the bound may lie on either side of it.
+    return _either(own, ends), _common(own, _others(ends))
 
 
 def _compared(op: str, values: tuple[Scalar, ...]) -> Spans:

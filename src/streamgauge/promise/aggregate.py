@@ -28,6 +28,7 @@ from streamgauge.promise.interval import (
     mean_bar,
     quantile_bar,
     sum_bar,
+    total_of,
 )
 from streamgauge.promise.priority import name_of, priorities
 from streamgauge.promise.promise import Promise
@@ -157,7 +158,7 @@ class PromisingAggregate:
         x: Floats | None,
         rank: UInts64,
     ) -> None:
-        """Rows of an open pane; those whose x is not a number are left out.
+        """Rows of an open pane; those whose x is not a finite number are left out.
 
         Parameters
         ----------
@@ -172,8 +173,7 @@ class PromisingAggregate:
         rank
             A hash of the identity of each row, independent of its contents.
         """
-        if x is not None and np.isnan(x).any():
-            there = ~np.isnan(x)
+        if x is not None and not (there := np.isfinite(x)).all():
             serial, column, x, rank = serial[there], column[there], x[there], rank[there]
         if not len(serial):
             return
@@ -186,6 +186,7 @@ class PromisingAggregate:
         self.panes[at - 1].wait(Rows(serial, column, x.astype(np.float64), rank))
         self.next = max(self.next, int(serial[-1]) + 1)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def examined(self, pane: Ints, x: Floats | None, match: Bools) -> None:
         """Rows of closed panes that were all tested elsewhere.
 
@@ -198,8 +199,7 @@ class PromisingAggregate:
         match
             Whether each row matches.
         """
-        if x is not None and np.isnan(x).any():
-            there = ~np.isnan(x)
+        if x is not None and not (there := np.isfinite(x)).all():
             pane, x, match = pane[there], x[there], match[there]
         if not len(pane):
             return
@@ -228,6 +228,7 @@ class PromisingAggregate:
         self.known_at = np.insert(self.known_at, at, numbers)
         self.known = np.insert(self.known, at, lines, axis=0)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def step(
         self,
         pane: int,
@@ -423,6 +424,7 @@ class PromisingAggregate:
                 within *= matched
         return 2.0 * within**2 / math.log(4.0 / self.asked.delta) / self.asked.panes
 
+    @np.errstate(over="ignore", invalid="ignore")
     def answer(self, first: int, last: int) -> Bar:
         """What is known of the panes from `first` to `last` that are closed.
 
@@ -454,7 +456,7 @@ class PromisingAggregate:
                 rank = max(1, math.ceil(self.asked.phi * len(items) * (1.0 - 1e-12)))
                 value = float(np.sort(items)[rank - 1])
             return Bar(value, value, value)
-        matched, total = float(lines[:, MATCHED].sum()), math.fsum(lines[:, FIRST].tolist())
+        matched, total = float(lines[:, MATCHED].sum()), total_of(lines[:, FIRST])
         if self.asked.kind == "avg" and matched:
             total /= matched
         if self.asked.kind != "count" and not matched:

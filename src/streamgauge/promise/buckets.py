@@ -22,6 +22,8 @@ Ints = npt.NDArray[np.int64]
 UInts64 = npt.NDArray[np.uint64]
 # Rows that cut points are found from.
 SAMPLE = 1024
+# Up to here every whole number is a double.
+EXACT = 2.0**53
 # Columns of a cell.
 LEFT, LOW, HIGH, MEAN = range(4)
 # What was learned of a bucket: matches expected of the rows tested, matches found, credit.
@@ -42,7 +44,8 @@ class Layout:
         Where each bucket begins in `order`, and where the last ends.
     low, high, mean
         Of the values in each bucket; of an empty one inf, -inf and 0. The last bucket holds what
-        is not a number: its values may be any.
+        is not a finite number: its values may be any. Whole numbers above 2**53 are told apart by
+        less than a double can hold, so that ranges of such are one double wider at each end.
     """
 
     order: Ints
@@ -64,7 +67,7 @@ class Buckets:
     Parameters
     ----------
     count
-        Buckets that values are cut into; one more holds what is not a number.
+        Buckets that values are cut into; one more holds what is not a finite number.
     cuts
         Ascending; a value at a cut belongs above it. Empty until rows were seen.
     zone
@@ -93,7 +96,7 @@ class Buckets:
         if column.dtype == np.uint64 or (not new and len(self.sample) >= SAMPLE):
             self.zone = zone
             return new
-        column = column[~np.isnan(column)]
+        column = column[np.isfinite(column)]
         if new and len(self.sample) >= ENOUGH * self.count:
             self.cuts = quantile_cuts(self.sample, self.count)
             self.sample = np.empty(0)
@@ -184,20 +187,20 @@ class Cells:
     def add(self, place: int, at: int, serial: Ints, layout: Layout, counts: Ints) -> None:
         """Rows of a tick; those of buckets without a count are settled."""
         zone = self.zones[place]
-        start, more = layout.start, 0
-        for bucket in np.flatnonzero(counts).tolist():
-            part = serial[layout.order[start[bucket] : start[bucket + 1]]]
-            zone.chunks[bucket].append((at, part))
-            more += len(part)
+        start, more, ordered = layout.start.tolist(), 0, serial[layout.order]
+        for bucket, count in enumerate(counts.tolist()):
+            if count:
+                part = ordered[start[bucket] : start[bucket + 1]]
+                zone.chunks[bucket].append((at, part))
+                more += count
         zone.taken += len(serial)
         zone.done += len(serial) - more
         self.waiting += more
         _widen(self.table[place], counts, layout.low, layout.high, layout.mean)
 
-    def pop(self, place: int, bucket: int, count: int) -> Ints:
-        """The next rows of a cell, in the order they came: they are settled."""
+    def _pop(self, place: int, bucket: int, count: int) -> Ints:
+        """The next rows of a cell, in the order they came: they are settled, but for the table."""
         chunks, parts = self.zones[place].chunks[bucket], []
-        self.table[place, bucket, LEFT] -= count
         self.waiting -= count
         self.zones[place].done += count
         while count > 0:
@@ -210,14 +213,16 @@ class Cells:
 
     def popped(self, counts: Ints) -> tuple[Ints, Ints]:
         """The next rows of each cell, by serial number, with their buckets."""
-        places = [part.tolist() for part in np.nonzero(counts)]
-        serials = [
-            self.pop(place, bucket, int(counts[place, bucket]))
-            for place, bucket in zip(*places, strict=True)
-        ]
-        buckets = np.repeat(places[1], [len(part) for part in serials])
-        every = np.concatenate(serials)
-        order = np.argsort(every)
+        flat = counts.ravel()
+        cells = flat.nonzero()[0]
+        sizes = flat[cells]
+        chosen = zip(cells.tolist(), sizes.tolist(), strict=True)
+        parts = [self._pop(*divmod(cell, self.buckets), size) for cell, size in chosen]
+        self.table[:, :, LEFT] -= counts
+        every, buckets = np.concatenate(parts), (cells % self.buckets).repeat(sizes)
+        if len(parts) == 1:
+            return every, buckets
+        order = every.argsort()
         return every[order], buckets[order]
 
     def clear(self) -> list[Ints]:
@@ -339,6 +344,17 @@ def inside(spans: Floats | None, low: Floats, high: Floats) -> Bools:
 
 
 @compiled
+def possible(spans, low, high, start):  # type: ignore[no-untyped-def]
+    """Rows of each bucket, where `meets` says that they can match."""
+    rows = np.zeros(len(low), np.int64)
+    for b in range(len(low)):
+        for k in range(len(spans)):
+            if low[b] <= high[b] and low[b] <= spans[k, 1] and high[b] >= spans[k, 0]:
+                rows[b] = start[b + 1] - start[b]
+    return rows
+
+
+@compiled
 def common(spans, low, high, rows):  # type: ignore[no-untyped-def]
     """Share of the values between two that lie in a span, if spread evenly, and whether all do.
 
@@ -422,7 +438,7 @@ def _laid(values, cuts, count, hashed):  # type: ignore[no-untyped-def]
     mean = np.zeros(count + 1)
     for i in range(n):
         value = values[i]
-        if np.isnan(value):
+        if not np.isfinite(value):
             b = count
         elif hashed:
             b = min(count - 1, np.int64(value * (count / 18446744073709551616.0)))
@@ -444,6 +460,10 @@ def _laid(values, cuts, count, hashed):  # type: ignore[no-untyped-def]
     for b in range(count + 1):
         if b < count and start[b + 1]:
             mean[b] /= start[b + 1]
+            if not hashed and abs(low[b]) >= EXACT:
+                low[b] = np.nextafter(low[b], -np.inf)
+            if not hashed and abs(high[b]) >= EXACT:
+                high[b] = np.nextafter(high[b], np.inf)
         start[b + 1] += start[b]
     place = start.copy()
     order = np.empty(n, np.int64)

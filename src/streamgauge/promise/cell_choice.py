@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from streamgauge.kernel.jit import compiled
-from streamgauge.promise.buckets import EXPECTED, LEFT, chance_of, rate_of
+from streamgauge.promise.buckets import EXPECTED, LEFT, MATCHED, chance_of, rate_of
 
 # Matches that must have been expected of the tests of a bucket before it counts as tried.
 TRIAL = 4
@@ -15,6 +15,15 @@ TRIAL = 4
 TRIED = 4
 # A cell that is expected to hold less than this many matches promises nothing.
 SOMETHING = 0.5
+
+
+@compiled
+def noted(learned, shares, buckets, match):  # type: ignore[no-untyped-def]
+    """Take note of tests: matches that ranges let expect, by bucket, and those that were found."""
+    for b in range(len(shares)):
+        learned[EXPECTED, b] += shares[b]
+    for k in range(len(buckets)):
+        learned[MATCHED, buckets[k]] += match[k]
 
 
 @compiled
@@ -47,70 +56,77 @@ def weighed(table, spans, learned, counts, fresh, whole):  # type: ignore[no-unt
 
 @compiled
 def chosen_of(table, spans, learned, values, fresh, how):  # type: ignore[no-untyped-def]
-    """Rows to test in each cell: the best cells first, of equal ones the newest, evenly by rows."""
+    """Rows to test in each cell: the best cells first, of equal ones the newest, evenly by rows.
+
+    Parameters
+    ----------
+    table, spans, learned, fresh
+        Cells, oldest zone first, the predicate, what is known of buckets, rows that just came.
+    values
+        What a match in each cell is worth; of no length: the same.
+    how
+        Tests, whether the worst come first, whether ranges alone decide.
+    """
     zones, buckets, _ = table.shape
     budget, ascending, whole = how[0], how[1] == 1, how[2] == 1
-    rank = np.full(zones * buckets, math.inf)
-    most, best = np.zeros(zones * buckets), 0.0
-    for i in range(zones * buckets):
-        z, b = zones - 1 - i // buckets, i % buckets
-        if table[z, b, LEFT] > 0.0:
-            share, chance = chance_of(table[z, b], spans, learned[:, b], 0.5, whole)
-            value = values[z, b] if len(values) else 1.0
-            most[i], best = share * value, max(best, chance * value)
-            if not ascending:
-                rank[i] = -chance * value
-            elif chance * table[z, b, LEFT] >= SOMETHING:
-                rank[i] = chance * value
-    order = np.argsort(rank, kind="mergesort")
+    rank, most = np.full((zones, buckets), math.inf), np.zeros((zones, buckets))
+    best = 0.0
     room = table[:, :, LEFT].astype(np.int64)
+    for z in range(zones):
+        for b in range(buckets):
+            if room[z, b] > 0:
+                share, chance = chance_of(table[z, b], spans, learned[:, b], 0.5, whole)
+                value = values[z, b] if len(values) else 1.0
+                most[z, b], best = share * value, max(best, chance * value)
+                if not ascending:
+                    rank[z, b] = -chance * value
+                elif chance * table[z, b, LEFT] >= SOMETHING:
+                    rank[z, b] = chance * value
     counts = np.zeros((zones, buckets), np.int64)
-    if not whole:
+    if not whole and budget >= TRIED:
         # A cell that could not be the best one even if all went well is not worth a trial.
-        worth = order[(most[order] >= best) | (ascending & (most[order] > 0.0))]
-        budget -= _tried(counts, room, learned[EXPECTED], worth, budget // TRIED)
-    _filled(counts, room, rank, order, budget)
+        least = 0.0 if ascending else best
+        budget -= _tried(counts, room, learned[EXPECTED], most >= least, budget // TRIED)
+    while budget > 0 and _filled(counts, room, rank, budget) > 0:
+        budget = how[0] - counts.sum()
     return counts, *weighed(table, spans, learned, counts, fresh, whole)
 
 
 @compiled
-def _tried(counts, room, expected, order, budget):  # type: ignore[no-untyped-def]
-    """Choose rows of buckets of which too little is known, one of each in turn; how many."""
+def _tried(counts, room, expected, worth, budget):  # type: ignore[no-untyped-def]
+    """Choose rows of buckets of which too little is known, least first, newest rows; how many."""
     zones, buckets = room.shape
-    known, given, before = expected.copy(), 0, -1
-    while given < budget and given > before:
-        before = given
-        turn = known + 1.0
-        for i in order:
-            z, b = zones - 1 - i // buckets, i % buckets
-            if given < budget and known[b] < TRIAL and turn[b] > known[b] and room[z, b] > 0:
-                counts[z, b] += 1
-                room[z, b] -= 1
-                known[b] += 1.0
-                given += 1
+    known, given = expected.copy(), 0
+    for level in range(TRIAL):
+        for b in range(buckets):
+            for z in range(zones - 1, -1, -1):
+                if worth[z, b] and room[z, b] > 0 and known[b] <= level and given < budget:
+                    counts[z, b] += 1
+                    room[z, b] -= 1
+                    known[b] += 1.0
+                    given += 1
     return given
 
 
 @compiled
-def _filled(counts, room, rank, order, budget):  # type: ignore[no-untyped-def]
-    """Choose rows in the order of ranks; equal cells of a zone get their share of what is left."""
+def _filled(counts, room, rank, budget):  # type: ignore[no-untyped-def]
+    """Choose rows of the best cells of the newest zone that has one, by what each has; how many."""
     zones, buckets = room.shape
-    start = 0
-    while start < len(order) and budget > 0:
-        end, total = start, 0
-        head = order[start]
-        while end < len(order) and rank[order[end]] == rank[head]:
-            if order[end] // buckets != head // buckets:
-                break
-            total += room[zones - 1 - order[end] // buckets, order[end] % buckets]
-            end += 1
-        give, passed, given = min(budget, total), 0, 0
-        for i in order[start:end]:
-            z, b = zones - 1 - i // buckets, i % buckets
-            passed += room[z, b]
-            more = (give * passed + total // 2) // max(1, total) - given
-            more = min(more, room[z, b], give - given)
-            counts[z, b] += more
+    zone, first, total = -1, math.inf, 0
+    for z in range(zones - 1, -1, -1):
+        for b in range(buckets):
+            if room[z, b] > 0 and (zone < 0 or rank[z, b] < first):
+                zone, first = z, rank[z, b]
+    for b in range(buckets):
+        if zone >= 0 and rank[zone, b] == first:
+            total += room[zone, b]
+    give, passed, given = min(budget, total), 0, 0
+    for b in range(buckets):
+        if total > 0 and rank[zone, b] == first:
+            passed += room[zone, b]
+            # The remainders go where the half of a row is passed.
+            more = min((give * passed + total // 2) // total - given, room[zone, b], give - given)
+            counts[zone, b] += more
+            room[zone, b] -= more
             given += more
-        budget -= given
-        start = end
+    return given

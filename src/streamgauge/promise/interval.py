@@ -76,8 +76,24 @@ def sum_bar(lines: Floats, delta: float) -> Bar:
     (500, 359, 641)
     """
     value, *limits = _limits(lines, 0.0, math.log(4.0 / delta), math.log(8.0 / delta))
-    low, high = max(limits[:3]), min(limits[3:])
-    return Bar(min(max(value, low), high), low, high)
+    # Where doubles end nothing is claimed.
+    low = max((limit for limit in limits[:3] if math.isfinite(limit)), default=-math.inf)
+    high = min((limit for limit in limits[3:] if math.isfinite(limit)), default=math.inf)
+    value = min(max(value, low), high) if math.isfinite(value) else math.nan
+    return Bar(value, low, high)
+
+
+def total_of(numbers: Floats) -> float:
+    """Exact sum, rounded once; not a number where doubles end.
+
+    >>> total_of(np.array([1e16, 1.0, -1e16])), total_of(np.array([1e308, 1e308]))
+    (1.0, nan)
+    """
+    try:
+        total = math.fsum(numbers.tolist())
+    except (OverflowError, ValueError):
+        return math.nan
+    return total if math.isfinite(total) else math.nan
 
 
 def mean_bar(lines: Floats, delta: float) -> Bar:
@@ -99,7 +115,7 @@ def mean_bar(lines: Floats, delta: float) -> Bar:
     weight = lines[:, ROWS] / np.maximum(1.0, lines[:, TAKEN])
     matched = float((weight * lines[:, MATCHED]).sum())
     total = float((weight * (lines[:, FIRST] + lines[:, MIDDLE] * lines[:, MATCHED])).sum())
-    value = total / matched if matched > 0.0 else 0.5 * (low + high)
+    value = total / matched if matched > 0.0 and math.isfinite(total) else 0.5 * low + 0.5 * high
     return Bar(min(max(value, low), high), low, high)
 
 
@@ -129,7 +145,7 @@ def quantile_bar(lines: Floats, items: Floats, stratum: Ints, phi: float, delta:
     levels = np.array([phi, math.log(4.0 / delta), math.log(8.0 / delta)])
     low, high = _sweep(ends[order], events, lines, levels)
     if not len(items):
-        return Bar(0.5 * (low + high), low, high)
+        return Bar(0.5 * low + 0.5 * high, low, high)
     order = np.argsort(items, kind="stable")
     reached = np.cumsum((lines[:, ROWS] / np.maximum(1.0, lines[:, TAKEN]))[stratum[order]])
     place = int(np.searchsorted(reached, phi * reached[-1] * (1.0 - 1e-12)))

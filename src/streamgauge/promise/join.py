@@ -37,6 +37,8 @@ EXACT, GUIDED, RAW = range(3)
 _LONG_AGO = -(2**62)
 # Rows that left are let go when there are so many of them, and of what is kept.
 _FEW, _SLACK = 1024, 3
+# A region of which less is left is as good as gone.
+_LITTLE = 1e-3
 
 
 class PromisingJoin:
@@ -280,6 +282,8 @@ class PromisingJoin:
         if self._order.order == "desc":
             # What has left a window since cannot be found any more.
             priority = np.where(priority > 0, priority * left, priority)
+        elif self._order.order == "asc":
+            priority = priority / np.maximum(left, _LITTLE)
         taken = self._order.choose(priority, estimate, entries.marks[SLOT], n, fresh)
         chosen = entries.some(taken)
         self._entries = entries.some(~taken)

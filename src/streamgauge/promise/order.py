@@ -119,11 +119,18 @@ class Order:
             return highest(priority, n)
         if self.order == "asc":
             return lowest_that_match(priority, estimate, n)
-        # New ones come first: what was put off may have lost some of its matches, and rare values
-        # would have their turn with those more often than common ones.
-        old = len(slots) - fresh
-        late = self._shared(slots[:old], max(n - fresh, 0))
-        return np.concatenate([late, self._shared(slots[old:], n)])
+        # What promises nothing would take turns from what does, and give nothing for them. New ones
+        # come first: what was put off may have lost some of its matches, and rare values would have
+        # their turn with those more often than common ones.
+        hopeful = estimate >= NOTHING
+        new = np.arange(len(slots)) >= len(slots) - fresh
+        taken = np.zeros(len(slots), np.bool_)
+        for part in (np.flatnonzero(hopeful & new), np.flatnonzero(hopeful & ~new)):
+            taken[part] = self._shared(slots[part], n)
+            n = max(n - len(part), 0)
+        rest = np.flatnonzero(~hopeful)
+        taken[rest] = highest(estimate[rest], n, newest=True)
+        return taken
 
     def _shared(self, slots: Ints, n: int) -> Bools:
         """Share out credit for `n` entries among some, and take those whose slots have most."""

@@ -222,9 +222,10 @@ class Outlook:
         regions = told.regions(since, now)
         counts = np.stack([told.estimate(keys, region) for region in regions], axis=1)
         rows = np.array([told.rows(region) for region in regions])
-        if self.gaps:
+        if self.gaps or since < now - self.summaries[side].span:
             there = self._rows_in(index, side, regions, now)
-            # Rows that were passed over are taken to be like the others of their region.
+            # Rows that were passed over, or are older than the summary reaches, are taken to be
+            # like the others of their region.
             counts = counts * np.divide(there, rows, out=np.ones_like(there), where=rows > 0)
             rows = there
         return _View(regions, counts, rows)

@@ -18,7 +18,6 @@ from streamgauge.promise.buckets import (
     CREDIT,
     EXPECTED,
     LEFT,
-    MATCHED,
     MEAN,
     Array,
     Bools,
@@ -29,11 +28,11 @@ from streamgauge.promise.buckets import (
     Layout,
     UInts64,
     expected_of,
-    meets,
+    possible,
     rate_of,
     spans_of_words,
 )
-from streamgauge.promise.cell_choice import TRIAL, chosen_of, weighed
+from streamgauge.promise.cell_choice import TRIAL, chosen_of, noted, weighed
 from streamgauge.promise.choice import Hits, summaries_pay
 from streamgauge.promise.costs import Allowance, Spent
 from streamgauge.promise.figures import EXACT, GUIDED, RAW
@@ -104,6 +103,8 @@ class PromisingSelection:
         Whether every row with such a value matches.
     tick, window
         Microseconds of a tick, and of the window if there is one.
+    stays
+        Whether rows of the answer stay for ever, so that what was given up is lacking for ever.
 
     Examples
     --------
@@ -127,6 +128,7 @@ class PromisingSelection:
         words: UInts64 | None = None,
         whole: bool = False,
         window: int | None = None,
+        stays: bool = False,
     ) -> None:
         self.promise = promise
         self.summary = summary
@@ -139,10 +141,14 @@ class PromisingSelection:
         self._spans = np.array([[-np.inf, np.inf]]) if self.spans is None else self.spans
         self._zone = summary.zone_length
         size = summary.buckets + 1
+        self._nothing, self._alike = np.zeros(size, np.int64), np.empty((0, 0))
         self.buckets = Buckets(summary.buckets)
         self.cells = Cells(size)
         # Of zones that were given up but are in the window: number, rows, settled, lost matches.
         self.past: list[tuple[int, int, int, float]] = []
+        # Of those that were given up and stay lacking: rows, settled, lost matches.
+        self.stays = stays
+        self.gone = (0, 0, 0.0)
         # For each bucket: matches expected of the rows tested, matches found, credit.
         self.learned = np.zeros((3, size))
         self.hits = Hits()
@@ -235,7 +241,8 @@ class PromisingSelection:
             if past[0] >= first:
                 taken, done = taken + past[1], done + past[2]
                 lost.append(past[3])
-        unseen = math.fsum(lost)
+        taken, done = taken + self.gone[0], done + self.gone[1]
+        unseen = math.fsum([*lost, self.gone[2]])
         if self.pending:
             unseen += self._expected(self.cells.table[-places:])
         return (done / taken if taken else 1.0), unseen
@@ -261,8 +268,17 @@ class PromisingSelection:
             lost = self._expected(self.cells.table[:1])
             self.given_up += int(self.cells.table[0, :, LEFT].sum())
             zone = self.cells.drop()
-            if self.window is not None and self._end(zone.number) > now - self.window:
+            if self.stays:
+                taken, done, before = self.gone
+                self.gone = (taken + zone.taken, done + zone.done, before + zone.lost + lost)
+            elif self.window is not None and self._end(zone.number) > now - self.window:
                 self.past.append((zone.number, zone.taken, zone.done, zone.lost + lost))
+
+    @property
+    def settled(self) -> bool:
+        """Whether all rows that are not given up for ever were tested or ruled out."""
+        parts = [(zone.taken, zone.done) for zone in self.cells.zones]
+        return all(taken == done for taken, done in [*parts, *(past[1:3] for past in self.past)])
 
     def _expected(self, table: Floats) -> float:
         """Matches expected among the rows of cells."""
@@ -310,11 +326,11 @@ class PromisingSelection:
     def _guided(self, budget: int, rows: int, test: Callable[[Ints], Bools]) -> tuple[Ints, int]:
         """Put rows into cells, and test those of the cells that come first, round by round."""
         with self.spent.inserting(rows):
-            fresh = np.zeros(self.cells.buckets, np.int64)
+            fresh = self._nothing
             for part in self.arrived:
-                fresh += self._insert(part)
-        found, tested, guided = [np.empty(0, np.int64)], 0, 0.0
-        known, raw = 0.0, 0.0
+                fresh = fresh + self._insert(part)
+        found: list[Ints] = []
+        tested, guided, known, raw = 0, 0.0, 0.0, 0.0
         while self.pending and tested < budget:
             with self.spent.inserting(0):
                 counts, shares, sums = self._chosen(self._round(budget, tested), fresh)
@@ -322,14 +338,15 @@ class PromisingSelection:
                 serials, buckets = self.cells.popped(counts)
             with self.spent.probing(len(serials)):
                 match = test(serials)
-            self.learned[EXPECTED] += shares
-            self.learned[MATCHED] += np.bincount(buckets[match], minlength=len(shares))
+            noted(self.learned, shares, buckets, match)
             tested, guided = tested + len(serials), guided + expected
             found.append(serials[match])
         # What is expected tells nothing before enough buckets were tried.
         if rows and tested and known >= 0.5:
             self.hits.note(guided=guided / tested, raw=raw / rows)
-        return (found[1] if len(found) == 2 else np.sort(np.concatenate(found))), tested
+        if len(found) == 1:
+            return found[0], tested
+        return np.sort(np.concatenate([self._nothing[:0], *found])), tested
 
     def _round(self, budget: int, tested: int) -> int:
         """Tests before what they gave is looked at: no more than the tests that are known of.
@@ -337,11 +354,10 @@ class PromisingSelection:
         Where the ranges tell which rows match, or all buckets get their share, there is nothing to
         learn.
         """
-        left = budget - tested
-        if self.whole or self.promise.order == "weighted":
+        left, least = budget - tested, max(TRIAL * self.cells.buckets, -(-budget // ROUNDS))
+        if left <= least or self.whole or self.promise.order == "weighted":
             return left
-        known = int(self.learned[EXPECTED].sum())
-        return min(left, max(known, TRIAL * self.cells.buckets, -(-budget // ROUNDS)))
+        return min(left, max(least, int(self.learned[EXPECTED].sum())))
 
     def _insert(self, rows: Arrived) -> Ints:
         """Put rows of a tick into cells; return how many of each bucket may match."""
@@ -350,7 +366,7 @@ class PromisingSelection:
             # What was learned fades, so that a bucket that changed is tried again.
             self.learned[:CREDIT] *= FADE ** min(1.0, self._zone / self.summary.granularity)
         layout = self.buckets.layout(rows.column, rows.memo)
-        counts = np.where(meets(self.spans, layout.low, layout.high), layout.rows, 0)
+        counts: Ints = possible(self._spans, layout.low, layout.high, layout.start)
         self.cells.add(self.cells.at(number), rows.at, rows.serial, layout, counts)
         return counts
 
@@ -376,7 +392,7 @@ class PromisingSelection:
         """What a match in each cell is worth by the preference; nothing where it does not say."""
         plain = not self.promise.exprs or self._plain
         if plain and self.promise.fade == 1.0:
-            return np.empty((0, 0))
+            return self._alike
         mean = self.cells.table[:, :, MEAN]
         fade = self._faded()[:, None] ** (-1.0 if self.promise.order == "asc" else 1.0)
         if plain:
@@ -417,6 +433,7 @@ class PromisingSelection:
             "counts": np.array([self.given_up, self.next], np.int64),
             "past": np.array([past[:3] for past in self.past], np.int64).reshape(-1, 3),
             "past_lost": np.array([past[3] for past in self.past], np.float64),
+            "gone": np.array(self.gone, np.float64),
         }
 
     @classmethod
@@ -431,11 +448,13 @@ class PromisingSelection:
         words: UInts64 | None = None,
         whole: bool = False,
         window: int | None = None,
+        stays: bool = False,
     ) -> PromisingSelection:
         """Read the state."""
         found = cls(
-            promise, summary, tick=tick, spans=spans, words=words, whole=whole, window=window
-        )
+            promise, summary, tick=tick, spans=spans, words=words, whole=whole, window=window,
+            stays=stays,
+        )  # fmt: skip
         found.buckets = Buckets.from_arrays(arrays)
         found.cells = Cells.from_arrays(summary.buckets + 1, arrays)
         found.learned = arrays["learned"].copy()
@@ -443,4 +462,6 @@ class PromisingSelection:
         found.given_up, found.next = arrays["counts"].tolist()
         past = zip(arrays["past"].tolist(), arrays["past_lost"].tolist(), strict=True)
         found.past = [(*counts, lost) for counts, lost in past]
+        taken, done, lost = arrays["gone"].tolist()
+        found.gone = (int(taken), int(done), lost)
         return found

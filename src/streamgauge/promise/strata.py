@@ -32,6 +32,8 @@ from streamgauge.promise.interval import (
 )
 
 Bools = npt.NDArray[np.bool_]
+# Weights above this do not add up.
+LARGE = 1e250
 Test = Callable[[Ints], Bools]
 
 
@@ -160,7 +162,7 @@ class Pane:
             lines[:, ROWS] = count[apart]
             lines[:, LOW] = np.minimum.reduceat(self.x, begin[:-1])
             lines[:, HIGH] = np.maximum.reduceat(self.x, begin[:-1])
-            lines[:, MIDDLE] = 0.5 * (lines[:, LOW] + lines[:, HIGH])
+            lines[:, MIDDLE] = 0.5 * lines[:, LOW] + 0.5 * lines[:, HIGH]
             lines[:, SURE] = sure[apart]
         self.lines = np.concatenate([known, lines])
         self.start = np.concatenate([[0], begin[:-1]]).astype(np.int64)
@@ -263,6 +265,10 @@ def apportioned(weights: Floats, room: Ints, total: int) -> Ints:
     >>> apportioned(np.array([1.0, 1.0, 2.0]), np.array([100, 1, 100]), 9)
     array([3, 1, 5])
     """
+    top = float(weights.max(initial=0.0))
+    if not top < LARGE:
+        # Sums of such weights have no end; the largest of them count alike.
+        weights = np.minimum(np.nan_to_num(weights, nan=0.0), LARGE) / LARGE
     found: Ints = _apportioned(weights, room, np.int64(total))
     return found
 

@@ -69,10 +69,11 @@ class Summary:
                 f"known are {', '.join(KINDS)}",
                 "write USING count_sketch, or leave USING out",
             )
-        sound = self.granularity > 0 and self.rate >= 1 and self.depth >= 1 and self.buckets >= 1
+        counts = (self.granularity, self.rate, self.depth, self.buckets, self.longest)
+        sound = all(isinstance(count, int) for count in counts) and min(counts[:-1]) >= 1
         if not sound or not 0.0 <= self.confidence < 1.0 or self.longest < 0:
             raise BindError(
-                "a summary needs positive numbers and a confidence in [0, 1)",
+                "a summary needs positive whole numbers and a confidence in [0, 1)",
                 f"got granularity={self.granularity}, rate={self.rate}, depth={self.depth}, "
                 f"buckets={self.buckets}, confidence={self.confidence}, longest={self.longest}",
                 "write WITH GRANULARITY 1 MINUTE AND COLLAPSE(2, 4)",

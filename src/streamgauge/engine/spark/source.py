@@ -20,7 +20,8 @@ from streamgauge.log.journal import Journal
 NAME = "streamgauge_journal"
 SCHEMA = (
     "shard int, epoch long, rows long, late long, answers long, state_bytes long, seconds double, "
-    "missed long, overloaded long, share double, spent map<string, long>, start long"
+    "missed long, overloaded long, share double, spent map<string, long>, "
+    "late_by map<string, long>, start long"
 )
 
 

@@ -239,7 +239,7 @@ CREATE SUMMARY more ON trades(sym) WITH GRANULARITY 1 SECOND AND COLLAPSE(2, 4) 
 --   hint: write USING count_sketch, or leave USING out
 
 CREATE SUMMARY more ON trades(sym) WITH GRANULARITY 1 SECOND AND COLLAPSE(2, 4) BUCKETS 0;
--- BindError: a summary needs positive numbers and a confidence in [0, 1)
+-- BindError: a summary needs positive whole numbers and a confidence in [0, 1)
 --   detail: got granularity=1000000, rate=2, depth=4, buckets=0, confidence=0.5, longest=0
 --   hint: write WITH GRANULARITY 1 MINUTE AND COLLAPSE(2, 4)
 
