@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 # Folders whose tests run engines, commands or compiled synopses: right, and seconds each.
-SLOW = ("bench", "cli", "coordinator", "docs", "edge", "engine", "execute")
+SLOW = ("bench", "cli", "coordinator", "docs", "edge", "engine", "execute", "server")
 MARKS = ("slow", "synopses", "guarantees", "spark", "cluster", "chaos", "nightly")
 TESTS = Path(__file__).parent
 

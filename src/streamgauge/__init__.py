@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from streamgauge.plan.over import Over
     from streamgauge.plan.query import Query, every, on_change, on_close
     from streamgauge.reading import Progress
-    from streamgauge.sources.declare import agents, dataframe, files, plant, rate
+    from streamgauge.sources.declare import agents, dataframe, files, plant, push, rate
     from streamgauge.streams.schema import Schema
     from streamgauge.streams.stream import Late
     from streamgauge.windows.window import Decay, Landmark, Now, Partition, Range, Rows, Window
@@ -77,7 +77,7 @@ _HOMES = {
     "plan.over": "Over",
     "plan.query": "Query every on_change on_close",
     "reading": "Progress",
-    "sources.declare": "agents dataframe files plant rate",
+    "sources.declare": "agents dataframe files plant push rate",
     "streams.schema": "Schema",
     "streams.stream": "Late",
     "windows.window": "Decay Landmark Now Partition Range Rows Window",
@@ -124,6 +124,7 @@ __all__ = [
     "on_change",
     "on_close",
     "plant",
+    "push",
     "quantile",
     "rate",
     "self_join",

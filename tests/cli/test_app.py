@@ -18,8 +18,9 @@ from streamgauge.cli.app import Application
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 
 COMMANDS = (
-    "demo", "run", "plan", "sql", "register", "ls", "show", "answers", "alter", "pause", "resume",
-    "drop", "explain", "streams", "agents", "edge", "dead-letters", "export", "doctor", "bench",
+    "demo", "run", "serve", "plan", "sql", "register", "ls", "show", "answers", "alter", "pause",
+    "resume", "drop", "explain", "streams", "agents", "edge", "dead-letters", "export", "doctor",
+    "bench",
 )  # fmt: skip
 
 

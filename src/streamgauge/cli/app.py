@@ -25,6 +25,7 @@ First steps:
   streamgauge doctor          is everything here that is needed?
   streamgauge demo            live answers of a synthetic plant
   streamgauge run FILE.toml   run a project; then, from another terminal:
+  streamgauge serve           the same over HTTP, with metrics
   streamgauge ls              what is asked, and the newest answers
   streamgauge answers -f      answers as they come
   streamgauge sql             ask in the language, at a prompt
@@ -51,6 +52,7 @@ Exit codes:
 COMMANDS = {
     "demo": "demo",
     "run": "run",
+    "serve": "serve",
     "plan": "plan",
     "sql": "sql",
     "register": "changes",

@@ -75,6 +75,8 @@ def standing_of(answer: Answer) -> str:
     parts = [answer.basis]
     if answer.coverage < 1.0:
         parts.append(f"covers {100 * answer.coverage:.3g}%")
+    if answer.share < 1.0:
+        parts.append(f"looked at {100 * answer.share:.3g}%")
     parts += [f"{charge.by} {_end(charge.width)}" for charge in answer.charges]
     if answer.revision:
         parts.append(f"revision {answer.revision}")

@@ -18,7 +18,7 @@ from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.time import DurationLike, duration
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
-from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, rate
+from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, push, rate
 from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
@@ -35,6 +35,7 @@ SOURCE_KEYS = {
     "files": ("kind", "path", "format", "time_unit", "header", "delimiter"),
     "plant": ("kind", "n_sensors", "seed", "speed"),
     "rate": ("kind", "rows_per_second"),
+    "push": ("kind",),
     "edge": (
         "kind", "listen", "broker", "latency", "beat", "adjust", "tokens", "cert", "key", "ca",
         "rates",
@@ -212,6 +213,8 @@ def _source_of(stream: Table, root: Path) -> Source:
         )
     if kind == "rate":
         return rate(given(table.positive("rows_per_second"), 100))
+    if kind == "push":
+        return push()
     if kind == "edge":
         return _agents(table, root)
     format = given(table.text("format"), "parquet")

@@ -42,6 +42,7 @@ class Vitals:
     dead: int = 0
     state_bytes: int = 0
     queries: int = 0
+    share: float = 1.0
     reached: dict[str, Instant] = field(default_factory=dict)
     _registry: Registry | None = None
     _marks: deque[tuple[float, int, int]] = field(default_factory=deque)
@@ -60,6 +61,7 @@ class Vitals:
             self.answers += record["answers"]
             self.late += record["late"]
             self.epoch_seconds, self.state_bytes = record["seconds"], record["state_bytes"]
+            self.share = record.get("share", 1.0)
             pages = [journal.page(n) for n in range(record["start"] + 1, record["epoch"] + 1)]
             self.dead += sum(page.dead for page in pages)
             self.epoch, self.reached = record["epoch"], pages[-1].peaks
@@ -88,11 +90,12 @@ class Vitals:
     def line(self) -> str:
         """All of it in one line."""
         rows, answers = self.rates()
+        less = "" if self.share == 1.0 else f", overloaded: {100 * self.share:.3g}% looked at"
         return (
             f"epoch {self.epoch:,} in {self.epoch_seconds:.2f} s, at {self.event_time()}, "
             f"{rows:,.0f} rows/s, {answers:,.0f} answers/s, "
             f"{self.rows:,} rows, {self.answers:,} answers, {self.late:,} late, "
-            f"{self.dead:,} dead, {self.queries:,} queries, state {size(self.state_bytes)}"
+            f"{self.dead:,} dead, {self.queries:,} queries, state {size(self.state_bytes)}{less}"
         )
 
 

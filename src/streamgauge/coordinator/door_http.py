@@ -7,39 +7,23 @@ shows the figures. Clients that send too much, or too slowly, are cut off.
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
-import socket
-import ssl
-import threading
 from typing import Any, Protocol
 
-import h11
-import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from streamgauge.coordinator.agents import Refusal
-from streamgauge.coordinator.options import Address, Options
+from streamgauge.coordinator.options import Options
 from streamgauge.coordinator.tokens import Tokens
+from streamgauge.coordinator.web import SLOW_SECONDS, Certificates, WebServer
 from streamgauge.edge.protocol import MAX_BYTES, Reply, Report
 from streamgauge.kernel.errors import SourceFailure, StreamgaugeError
 from streamgauge.sources.declare import refuse_strangers
 from streamgauge.streams.stream import Stream
-
-# Seconds that a client may take over the head of a request, and over its body.
-SLOW_SECONDS = 10.0
-OPEN_SECONDS = 30.0
-STOP_SECONDS = 3.0
-MAX_CLIENTS = 10_000
-BACKLOG = 2048
-
-# The server's own remarks go nowhere unless somebody listens.
-logging.getLogger("uvicorn").addHandler(logging.NullHandler())
 
 
 class Desk(Protocol):
@@ -78,49 +62,31 @@ class HttpDoor:
         self.listen = options.listen
         self.tokens = tokens
         self.slow = slow
-        self.address = ""
-        self._server: uvicorn.Server | None = None
-        self._thread: threading.Thread | None = None
-        self._socket: socket.socket | None = None
+        self._web: WebServer | None = None
+
+    @property
+    def address(self) -> str:
+        """Where it listens, once it does."""
+        return self._web.address if self._web is not None else ""
 
     def start(self) -> None:
         """Listen; `address` says where."""
         guarded = self.tokens.known is not None or self.options.ca is not None
         refuse_strangers(self.listen.host, guarded=guarded)
-        self._socket = _bound(self.listen)
-        host, port = self._socket.getsockname()[:2]
-        shown = f"[{host}]" if ":" in host else host
-        self.address = f"{self.listen.scheme}://{shown}:{port}"
-        config = uvicorn.Config(
+        options = self.options
+        self._web = WebServer(
             self.app(),
-            http=_patient(self.slow),
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            limit_concurrency=MAX_CLIENTS,
-            timeout_keep_alive=int(OPEN_SECONDS),
-            timeout_graceful_shutdown=int(STOP_SECONDS),
-            **_tls(self.options, self.listen),
-        )
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(
-            target=self._server.run,
-            kwargs={"sockets": [self._socket]},
+            self.listen,
+            Certificates(options.cert, options.key, options.ca),
+            slow=self.slow,
             name=f"streamgauge-door-{self.desk.stream.name}",
-            daemon=True,
         )
-        self._thread.start()
+        self._web.start()
 
     def stop(self) -> None:
         """Listen no longer; requests in work are finished."""
-        if self._server is not None and self._thread is not None:
-            self._server.should_exit = True
-            self._thread.join()
-        if self._socket is not None:
-            self._socket.close()
-        self._server = self._thread = self._socket = None
+        if self._web is not None:
+            self._web.stop()
 
     def app(self) -> Starlette:
         """The routes."""
@@ -226,65 +192,3 @@ def _error(error: StreamgaugeError) -> Response:
     if status in (408, 413):
         headers["Connection"] = "close"
     return JSONResponse(error.as_dict(), status, headers)
-
-
-def _bound(listen: Address) -> socket.socket:
-    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((listen.host, listen.port))
-        # Who comes before the server is up waits instead of being turned away.
-        made.listen(BACKLOG)
-    except OSError as error:
-        made.close()
-        raise SourceFailure(
-            f"cannot listen on {listen.host} port {listen.port}",
-            str(error),
-            "choose another port; port 0 takes a free one",
-        ) from None
-    return made
-
-
-def _tls(options: Options, listen: Address) -> dict[str, Any]:
-    if listen.scheme != "https":
-        return {}
-    given: dict[str, Any] = {"ssl_certfile": str(options.cert), "ssl_keyfile": str(options.key)}
-    if options.ca is not None:
-        given |= {"ssl_ca_certs": str(options.ca), "ssl_cert_reqs": ssl.CERT_REQUIRED}
-    return given
-
-
-def _patient(slow: float) -> type[H11Protocol]:
-    """A protocol that closes connections whose request does not come along."""
-
-    class Patient(H11Protocol):
-        """Closes a connection when the head of a request takes too long."""
-
-        _limit: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            self._wait()
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            unfinished = self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]
-            if not unfinished:
-                self._rest()
-            elif self._limit is None:
-                self._wait()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._rest()
-            super().connection_lost(exc)
-
-        def _wait(self) -> None:
-            self._limit = self.loop.call_later(slow, self.transport.close)
-
-        def _rest(self) -> None:
-            if self._limit is not None:
-                self._limit.cancel()
-                self._limit = None
-
-    return Patient

@@ -197,25 +197,31 @@ class SelectionsRun:
         later = enter > now
         if later.any():
             state.waiting = merged([ready.take(later), self._waiting])
-        missed, left_out = state.missed, ~ready.used & ~later
-        late = missed + np.cumsum(left_out)
-        state.missed += int(left_out.sum())
+        missed, left_out = state.missed, ~(ready.used | later)
+        late = np.full(len(ready), missed)
         if left_out.any():
+            late += np.cumsum(left_out)
+            state.missed += int(left_out.sum())
             rows = ready.take(left_out)
             for asked in self.asking:
                 if not asked.plain:
                     asked.state.late.add(*self._lives(rows.take(self._passed(asked, rows))))
-        places = np.flatnonzero(ready.used & ~later & (enter < leave))
-        places = places[np.argsort(enter[places], kind="stable")]
-        ticks, start = np.unique(enter[places], return_index=True)
+        out_of_time = np.sort(enter[left_out])
+        comes = ready.used & ~later & (enter < leave)
+        # Mostly all rows come, and in order: nothing is moved then.
+        if not comes.all() or (enter[1:] < enter[:-1]).any():
+            places = np.flatnonzero(comes)
+            places = places[np.argsort(enter[places], kind="stable")]
+            ready, enter, late = ready.take(places), enter[places], late[places]
+        start = np.flatnonzero(np.diff(enter, prepend=NEVER))
         return Coming(
-            ready.take(places),
-            enter[places],
-            late[places],
-            ticks,
-            np.append(start, len(places)).astype(np.int64),
+            ready,
+            enter,
+            late,
+            enter[start],
+            np.append(start, len(enter)).astype(np.int64),
             state.base + len(self._kept),
-            np.sort(enter[left_out]),
+            out_of_time,
             missed,
         )
 

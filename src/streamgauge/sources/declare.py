@@ -45,6 +45,11 @@ def plant(n_sensors: int = 1000, seed: int = 1, speed: float = 60.0) -> Source:
     return Source("plant", {"n_sensors": n_sensors, "seed": seed, "speed": speed})
 
 
+def push() -> Source:
+    """Rows that clients push to the server, with the columns that the stream declares."""
+    return Source("push")
+
+
 def rate(rows_per_second: int = 100) -> Source:
     """Spark's rate source."""
     return Source("rate", {"rows_per_second": rows_per_second})

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from streamgauge.kernel.errors import BindError
 from streamgauge.sources.declare import Source
 from streamgauge.sources.parse import infer_schema
 from streamgauge.sources.plant import SCHEMA as PLANT_SCHEMA
@@ -26,6 +27,12 @@ def schema_of(source: Source) -> Schema:
         return RATE_SCHEMA
     if source.kind == "edge":
         return EDGE_SCHEMA
+    if source.kind == "push":
+        raise BindError(
+            "a stream that is pushed to names its columns",
+            "no row is there yet to learn them from",
+            "write CREATE STREAM name (ts TIME, value FLOAT) FROM PUSH TIME ts",
+        )
     return Schema.from_arrow(pa.schema(_arrow_fields(source.frame)))
 
 

@@ -1,0 +1,102 @@
+"""The command `serve`: a gauge over HTTP."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from streamgauge.cli.launch import Launch, clean_signals, watch
+from streamgauge.cli.options import console, home_option, open_home
+from streamgauge.gauge import Gauge, connect
+from streamgauge.log import lock
+from streamgauge.server import logs
+from streamgauge.server.metrics import dashboard
+from streamgauge.server.serving import Server
+from streamgauge.server.settings import LISTEN, Settings
+from streamgauge.server.telemetry import Telemetry
+
+WATCH_SECONDS = 1.0
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+ADDRESS = f"{LISTEN.scheme}://{LISTEN.host}:{LISTEN.port}"
+
+
+@click.command(short_help="Run a home and serve it over HTTP.")
+@home_option
+@click.option("--listen", default=ADDRESS, show_default=True, metavar="URL", help="Where.")
+@click.option("--tokens", type=FILE, metavar="FILE", help="Lines: token role [name].")
+@click.option("--cert", type=FILE, metavar="FILE", help="Certificate of an https address.")
+@click.option("--key", type=FILE, metavar="FILE", help="Its private key.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0.01),
+    default=Settings().rate,
+    show_default=True,
+    help="Requests a second that one token is good for.",
+)
+@click.option("--engine", type=click.Choice(["spark", "local"]), help="[default: spark]")
+@click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
+@click.option("--no-job", is_flag=True, help="Serve a home whose job runs elsewhere.")
+@click.option("--log", "log", type=click.Choice(["json", "text"]), help="Events on standard error.")
+@click.option("--otel", metavar="URL", help="Push the figures there by OTLP over HTTP.")
+@click.option("--grafana", is_flag=True, help="Print a Grafana dashboard and exit.")
+def serve(
+    home: Path,
+    listen: str,
+    tokens: Path | None,
+    cert: Path | None,
+    key: Path | None,
+    rate: float,
+    engine: str | None,
+    master: str | None,
+    no_job: bool,
+    log: str | None,
+    otel: str | None,
+    grafana: bool,
+) -> None:
+    """Run the job of a home, made if it is not there, and serve it until Ctrl-C or SIGTERM.
+
+    Streams, queries, answers and live feeds are under /v1, described by /v1/openapi.json; figures
+    for Prometheus are at /metrics. An address that other machines reach needs --tokens.
+    """
+    if grafana:
+        click.echo(dashboard())
+        return
+    if no_job and (engine or master):
+        raise click.UsageError("--no-job starts no engine: leave --engine and --master out")
+    settings = Settings.of(listen, tokens=tokens, cert=cert, key=key)
+    settings = replace(settings, rate=rate)
+    terminal = console()
+    if no_job:
+        gauge = open_home(home)
+        with clean_signals(), _served(gauge, settings, terminal, log, otel):
+            threading.Event().wait()
+        return
+    lock.refuse_if_held(home)
+    engine = engine or "spark"
+    gauge = connect(home, engine=engine, master=master)
+    launch = Launch(gauge, terminal, engine, master)
+    with launch.running(), _served(gauge, settings, terminal, log, otel):
+        watch(gauge, lambda: None, every=WATCH_SECONDS)
+
+
+@contextmanager
+def _served(
+    gauge: Gauge, settings: Settings, terminal: Console, log: str | None, otel: str | None
+) -> Iterator[None]:
+    """Serve a gauge, write its events and push its figures until the end of the block."""
+    with ExitStack() as stack:
+        if log is not None:
+            stack.callback(logs.silence, logs.write(log, sys.stderr))
+            stack.enter_context(logs.Chronicle(gauge))
+        server = stack.enter_context(Server(gauge, settings))
+        if otel is not None:
+            stack.enter_context(Telemetry(server.app.state.figures, otel))
+        terminal.print(f"serving {gauge.home.root} at {server.address}; Ctrl-C stops it")
+        yield

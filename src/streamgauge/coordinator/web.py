@@ -1,0 +1,174 @@
+"""Web servers in threads of their own: sockets, TLS, and clients that take too long."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from streamgauge.coordinator.options import Address
+from streamgauge.kernel.errors import SourceFailure
+
+# Seconds that a client may take over the head of a request, and over its body.
+SLOW_SECONDS = 10.0
+OPEN_SECONDS = 30.0
+STOP_SECONDS = 3.0
+MAX_CLIENTS = 10_000
+BACKLOG = 2048
+
+# The server's own remarks go nowhere unless somebody listens.
+logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Files for TLS: certificate and key of the server, and who signs its clients."""
+
+    cert: Path | None = None
+    key: Path | None = None
+    ca: Path | None = None
+
+
+class WebServer:
+    """An application behind an address.
+
+    Parameters
+    ----------
+    app
+        What answers, as ASGI has it.
+    listen
+        Where; port 0 takes a free one.
+    certificates
+        Files for an https address.
+    slow
+        Seconds after which a client that has not finished the head of its request is cut off.
+    name
+        Name of the thread.
+    """
+
+    def __init__(
+        self,
+        app: Any,
+        listen: Address,
+        certificates: Certificates,
+        *,
+        slow: float = SLOW_SECONDS,
+        name: str = "streamgauge-web",
+    ) -> None:
+        self.app = app
+        self.listen = listen
+        self.certificates = certificates
+        self.slow = slow
+        self.name = name
+        self.address = ""
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._socket: socket.socket | None = None
+
+    def start(self) -> None:
+        """Listen; `address` says where."""
+        self._socket = _bound(self.listen)
+        host, port = self._socket.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        self.address = f"{self.listen.scheme}://{shown}:{port}"
+        config = uvicorn.Config(
+            self.app,
+            http=_patient(self.slow),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            limit_concurrency=MAX_CLIENTS,
+            timeout_keep_alive=int(OPEN_SECONDS),
+            timeout_graceful_shutdown=int(STOP_SECONDS),
+            **_tls(self.certificates, self.listen),
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=self._server.run,
+            kwargs={"sockets": [self._socket]},
+            name=self.name,
+            daemon=True,
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Listen no longer; requests in work are finished."""
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
+            self._thread.join()
+        if self._socket is not None:
+            self._socket.close()
+        self._server = self._thread = self._socket = None
+
+
+def _bound(listen: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((listen.host, listen.port))
+        # Who comes before the server is up waits instead of being turned away.
+        made.listen(BACKLOG)
+    except OSError as error:
+        made.close()
+        raise SourceFailure(
+            f"cannot listen on {listen.host} port {listen.port}",
+            str(error),
+            "choose another port; port 0 takes a free one",
+        ) from None
+    return made
+
+
+def _tls(files: Certificates, listen: Address) -> dict[str, Any]:
+    if listen.scheme != "https":
+        return {}
+    given: dict[str, Any] = {"ssl_certfile": str(files.cert), "ssl_keyfile": str(files.key)}
+    if files.ca is not None:
+        given |= {"ssl_ca_certs": str(files.ca), "ssl_cert_reqs": ssl.CERT_REQUIRED}
+    return given
+
+
+def _patient(slow: float) -> type[H11Protocol]:
+    """A protocol that closes connections whose request does not come along."""
+
+    class Patient(H11Protocol):
+        """Closes a connection when the head of a request takes too long."""
+
+        _limit: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._wait()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            unfinished = self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]
+            if not unfinished:
+                self._rest()
+            elif self._limit is None:
+                self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._rest()
+            super().connection_lost(exc)
+
+        def _wait(self) -> None:
+            self._limit = self.loop.call_later(slow, self.transport.close)
+
+        def _rest(self) -> None:
+            if self._limit is not None:
+                self._limit.cancel()
+                self._limit = None
+
+    return Patient

@@ -1,0 +1,1 @@
+"""The server: a gauge over HTTP, for people, programs and monitoring."""
