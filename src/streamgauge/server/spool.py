@@ -140,6 +140,7 @@ class PushSpool:
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
         self._stopped: str | None = "it is not open"
+        self._broken: str | None = None
         self.serial = 0
         self.failure: str | None = None
 
@@ -314,6 +315,8 @@ class PushSpool:
             ]
             group = Group(self.serial, reading.table, reading.letters, tuple(kept))
             with self._writing:
+                if self._broken is not None:
+                    raise self._refused_as_stopped()
                 self._log.commit(self._log.append(group.encode()))
                 with self._changed:
                     self._pending.append(group)
@@ -386,7 +389,13 @@ class PushSpool:
         with self._writing:
             while self._landing or self._pending:
                 self._land_pending()
-            self._log.begin({"serial": self.serial, "receipts": self._receipts.as_list()})
+            try:
+                self._log.begin({"serial": self.serial, "receipts": self._receipts.as_list()})
+            except OSError as error:
+                # Which part of the log counts is unknown now, so nothing may be added to it.
+                self._broken = f"its log could not begin anew: {error}"
+                self._stopped = self._stopped or self._broken
+                raise
 
     def _make_files(self, groups: list[Group]) -> None:
         """Write groups as files, those of one schema together, and their dead letters."""
