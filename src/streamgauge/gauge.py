@@ -21,7 +21,7 @@ from streamgauge.contracts.row_change import RowChange
 from streamgauge.coordinator.running import Coordinators
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.engine import Engine
-from streamgauge.engine.feeds import Feeds
+from streamgauge.engine.feeds import Feeds, refuse_without
 from streamgauge.engine.lander import source_directory
 from streamgauge.engine.local import LocalEngine
 from streamgauge.engine.spark.engine import SparkEngine
@@ -325,12 +325,14 @@ class Gauge(Reader):
 
     def take(self, trial: Trial) -> tuple[str, ...]:
         """Leave what a trial changed in the inbox; return the names of its records."""
+        said = [Stream.from_dict(r["stream"]) for r in trial.records if r["do"] == "stream"]
+        fed = said if self.running else []
+        for stream in fed:
+            refuse_without(stream, self._session, self._frames.get(stream.name))
         left = trial.leave(self.home)
         self._expected = trial.registry
-        if self._engine is not None and self._engine.running:
-            for record in trial.records:
-                if record["do"] == "stream":
-                    self._start_feed(Stream.from_dict(record["stream"]))
+        for stream in fed:
+            self._start_feed(stream)
         return left
 
     # Running
@@ -364,10 +366,12 @@ class Gauge(Reader):
             self.home, max_rows=self._max_rows, master=self._master, settings=self._settings
         )
 
+    @property
+    def _session(self) -> Any:
+        return self._engine.session if isinstance(self._engine, SparkEngine) else None
+
     def _start_feed(self, stream: Stream) -> None:
-        assert self._engine is not None
-        session = self._engine.session if isinstance(self._engine, SparkEngine) else None
-        self._feeds.start(stream, session, self._frames.get(stream.name))
+        self._feeds.start(stream, self._session, self._frames.get(stream.name))
         self._coordinators.start(stream)
 
     def forget_agent(self, stream: str, agent: str) -> None:

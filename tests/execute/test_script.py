@@ -491,3 +491,19 @@ def test_streams_of_rows_are_shown_by_what_came(
     answered(gauge)
     assert [row["value"] for row in shown("SHOW ANSWERS OF came")] == [10.0, 30.0]
     assert "2 came, in 1 epoch" in str(gauge.sql("EXPLAIN ANALYZE came"))
+
+
+@pytest.mark.parametrize("name", ["../rows", "a/b", ".hidden", "a\\b", "x" * 300])
+def test_a_name_that_leads_out_of_the_home_is_refused(gauge: sg.Gauge, name: str) -> None:
+    columns = sg.Schema.of(ts="time", v="float")
+    with pytest.raises(BindError, match="cannot be named"):
+        gauge.stream(name, source=sg.push(), schema=columns, time="ts")
+    with pytest.raises(BindError, match="cannot be named"):
+        gauge.create_table(name, "towns.csv")
+    assert name not in gauge.trial().registry.streams
+
+
+def test_what_spark_must_feed_is_refused_before_it_is_declared(gauge: sg.Gauge) -> None:
+    with gauge, pytest.raises(SourceFailure, match="needs Spark"):
+        gauge.start().sql("CREATE STREAM ramp FROM RATE 100 TIME timestamp")
+    assert "ramp" not in gauge.trial().registry.streams

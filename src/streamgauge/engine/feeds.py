@@ -52,14 +52,9 @@ class Feeds:
         if query is not None and query.isActive:
             return
         source = stream.source_dict()
-        if session is not None and source["kind"] == "rate":
+        refuse_without(stream, session, frame)
+        if source["kind"] == "rate":
             frame = landing.rate(session, source["rows_per_second"])
-        if session is None or frame is None:
-            raise SourceFailure(
-                f"stream {stream.name!r} needs Spark and its DataFrame",
-                f"its source is {source['kind']}",
-                "declare it again with source=sg.dataframe(df) before start(), on the Spark engine",
-            )
         self._queries[stream.name] = landing.land(frame, self.home, stream.name)
 
     def stop(self) -> None:
@@ -71,3 +66,15 @@ class Feeds:
         for query in self._queries.values():
             query.stop()
         self._queries.clear()
+
+
+def refuse_without(stream: Stream, session: Any, frame: Any) -> None:
+    """Raise where a stream is fed by Spark and there is no session, or no DataFrame to feed it."""
+    kind = stream.source_dict()["kind"]
+    needs_frame = kind == "dataframe" and frame is None
+    if kind in ("rate", "dataframe") and (session is None or needs_frame):
+        raise SourceFailure(
+            f"stream {stream.name!r} needs Spark and its DataFrame",
+            f"its source is {kind}",
+            "declare it again with source=sg.dataframe(df) before start(), on the Spark engine",
+        )

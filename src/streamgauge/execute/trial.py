@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from streamgauge.kernel.errors import BindError, StreamgaugeError
 from streamgauge.log import inbox
-from streamgauge.log.home import Home
+from streamgauge.log.home import Home, check_directory_name
 from streamgauge.log.segments import write_parquet
 from streamgauge.log.tables import read_rows
 from streamgauge.plan.query import Query
@@ -53,6 +53,8 @@ class Trial:
 
     def apply(self, record: Record) -> None:
         """Make one change, or raise why it does not fit."""
+        if record["do"] in ("stream", "table"):
+            check_directory_name(record["do"], record[record["do"]]["name"])
         if refused := self.registry.apply([record], epoch=self._epoch):
             raise refused[0]
         self._note(record)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamgauge.kernel.errors import StateTooOld
+from streamgauge.kernel.errors import BindError, StateTooOld
 from streamgauge.kernel.files import number_name, numbered, read_json, write_json
 
 FORMAT = 1
+NAME_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +96,23 @@ class Home:
     def commit(self, epoch: int) -> Path:
         """Commit file of an epoch."""
         return self.commits / number_name(epoch, ".json")
+
+
+def check_directory_name(kind: str, name: str) -> None:
+    """Raise unless a name can be that of a directory in the home.
+
+    >>> check_directory_name("stream", "../rows")
+    Traceback (most recent call last):
+        ...
+    streamgauge.kernel.errors.BindError: a stream cannot be named '../rows'
+      detail: it begins with a dot, or has a slash or a sign that is not printed, or is too long
+      hint: choose letters, digits and _; a stream keeps files under its name
+    """
+    plain = name.isprintable() and not set(name) & set("/\\")
+    if name and plain and name[0] != "." and len(name.encode("utf-8", "replace")) <= NAME_BYTES:
+        return
+    raise BindError(
+        f"a {kind} cannot be named {name[:50]!r}",
+        "it begins with a dot, or has a slash or a sign that is not printed, or is too long",
+        f"choose letters, digits and _; a {kind} keeps files under its name",
+    )

@@ -7,6 +7,7 @@ matrix and are updated and asked by columns.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -36,6 +37,14 @@ class Stretch(NamedTuple):
     serial: int = 0
 
 
+class Kernels(NamedTuple):
+    """Compiled functions of a kind: rows taken, keys estimated, confidence from the sums."""
+
+    take: Callable[..., int]
+    estimate: Callable[..., None]
+    confidence: Callable[..., float]
+
+
 class Cells(ABC):
     """The cells of one zone.
 
@@ -60,6 +69,8 @@ class Cells(ABC):
     """
 
     kind: ClassVar[str]
+    kernels: ClassVar[Kernels]
+    """What is compiled for this kind."""
     number: ClassVar[int]
     """How the compiled walk of a pyramid tells kinds apart."""
     linear: ClassVar[bool] = True
@@ -91,21 +102,24 @@ class Cells(ABC):
     def size(cls, buckets: int) -> int:
         """Numbers in the array of a zone."""
 
-    @abstractmethod
     def take(self, at: Ints, keys: UInts64, stretch: Stretch) -> int:
         """Take rows of a stretch; return the number of the first that was not taken."""
+        counters = self.array, self.rows, self.sums
+        return int(self.kernels.take(*counters, self.hashes, self.seed, at, keys, stretch))
 
-    @abstractmethod
     def estimate(self, keys: UInts64) -> Floats:
         """Expected rows with each key; below zero where the noise is."""
+        out = np.empty(len(keys))
+        self.kernels.estimate(self.array, self.hashes, self.seed, self.buckets, keys, out)
+        return out
 
-    @abstractmethod
     def confidence(self) -> float:
         """How sure estimates are, in (0, 1]: typical / (typical + error).
 
         Typical is the count that a row of the zone meets on average, error the standard error of
         one estimate; both are read from the counters.
         """
+        return float(self.kernels.confidence(self.sums, self.buckets))
 
     @abstractmethod
     def recount(self) -> Ints:

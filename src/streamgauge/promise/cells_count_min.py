@@ -10,8 +10,8 @@ import numpy as np
 
 from streamgauge.kernel.hashing import polynomial
 from streamgauge.kernel.jit import compiled
-from streamgauge.promise.cells import Cells, Stretch, UInts64, bucket_of
-from streamgauge.synopses.synopsis import Floats, Ints
+from streamgauge.promise.cells import Cells, Kernels, bucket_of
+from streamgauge.synopses.synopsis import Ints
 
 DEPTH = 3
 WIDTH = 128
@@ -43,22 +43,6 @@ class CountMinCells(Cells):
     def size(cls, buckets: int) -> int:
         """Counters of all buckets."""
         return buckets * DEPTH * WIDTH
-
-    def take(self, at: Ints, keys: UInts64, stretch: Stretch) -> int:
-        """Add rows, and their effect on the sums of squares."""
-        return int(
-            _take(self.array, self.rows, self.sums, self.hashes, self.seed, at, keys, stretch)
-        )
-
-    def estimate(self, keys: UInts64) -> Floats:
-        """The smallest of the lines."""
-        out = np.empty(len(keys))
-        _estimate(self.array, self.hashes, self.seed, self.buckets, keys, out)
-        return out
-
-    def confidence(self) -> float:
-        """Typical count against the rows that share a counter."""
-        return float(_confidence(self.sums, self.buckets))
 
     def recount(self) -> Ints:
         """Sums of squares of each line and of the rows of buckets, and rows."""
@@ -124,3 +108,6 @@ def _estimate(array, hashes, seed, buckets, keys, out):  # type: ignore[no-untyp
     for i in range(len(keys)):
         place_count_min(keys[i], hashes, seed, buckets, places)
         out[i] = read_count_min(array, 0, places)
+
+
+CountMinCells.kernels = Kernels(_take, _estimate, _confidence)

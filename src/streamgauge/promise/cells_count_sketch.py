@@ -12,8 +12,8 @@ import numpy as np
 
 from streamgauge.kernel.hashing import polynomial
 from streamgauge.kernel.jit import compiled
-from streamgauge.promise.cells import Cells, Stretch, UInts64, bucket_of
-from streamgauge.synopses.synopsis import Floats, Ints
+from streamgauge.promise.cells import Cells, Kernels, bucket_of
+from streamgauge.synopses.synopsis import Ints
 
 DEPTH = 3
 WIDTH = 128
@@ -43,22 +43,6 @@ class CountSketchCells(Cells):
     def size(cls, buckets: int) -> int:
         """Counters of all buckets."""
         return buckets * DEPTH * WIDTH
-
-    def take(self, at: Ints, keys: UInts64, stretch: Stretch) -> int:
-        """Add rows with their signs, and their effect on the sums of squares."""
-        return int(
-            _take(self.array, self.rows, self.sums, self.hashes, self.seed, at, keys, stretch)
-        )
-
-    def estimate(self, keys: UInts64) -> Floats:
-        """The median of the lines."""
-        out = np.empty(len(keys))
-        _estimate(self.array, self.hashes, self.seed, self.buckets, keys, out)
-        return out
-
-    def confidence(self) -> float:
-        """Typical count against the root of the sum of squares over the width of a cell."""
-        return float(_confidence(self.sums, self.buckets))
 
     def recount(self) -> Ints:
         """Sums of squares of each line, over all buckets, and rows."""
@@ -125,3 +109,6 @@ def _estimate(array, hashes, seed, buckets, keys, out):  # type: ignore[no-untyp
     for i in range(len(keys)):
         place_count_sketch(keys[i], hashes, seed, buckets, places)
         out[i] = read_count_sketch(array, 0, places)
+
+
+CountSketchCells.kernels = Kernels(_take, _estimate, _confidence)

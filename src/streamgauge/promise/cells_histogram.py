@@ -12,8 +12,8 @@ import numpy as np
 
 from streamgauge.kernel.hashing import polynomial
 from streamgauge.kernel.jit import compiled
-from streamgauge.promise.cells import Cells, Stretch, UInts64, bucket_of
-from streamgauge.synopses.synopsis import Floats, Ints
+from streamgauge.promise.cells import Cells, Kernels, bucket_of
+from streamgauge.synopses.synopsis import Ints
 
 PARTS = 8
 BINS = 48
@@ -42,22 +42,6 @@ class HistogramCells(Cells):
     def size(cls, buckets: int) -> int:
         """Parts of all bins of all buckets."""
         return buckets * WIDTH
-
-    def take(self, at: Ints, keys: UInts64, stretch: Stretch) -> int:
-        """Add rows to their parts, and their effect on the sums."""
-        return int(
-            _take(self.array, self.rows, self.sums, self.hashes, self.seed, at, keys, stretch)
-        )
-
-    def estimate(self, keys: UInts64) -> Floats:
-        """The mean of the parts that are not empty, or nothing."""
-        out = np.empty(len(keys))
-        _estimate(self.array, self.hashes, self.seed, self.buckets, keys, out)
-        return out
-
-    def confidence(self) -> float:
-        """Typical count against what parts differ by within bins and what falls together."""
-        return float(_confidence(self.sums, self.buckets))
 
     def recount(self) -> Ints:
         """Squares of parts, squares of bins shared evenly, parts that are not empty, rows."""
@@ -144,3 +128,6 @@ def _estimate(array, hashes, seed, buckets, keys, out):  # type: ignore[no-untyp
     for i in range(len(keys)):
         place_histogram(keys[i], hashes, seed, buckets, places)
         out[i] = read_histogram(array, 0, places)
+
+
+HistogramCells.kernels = Kernels(_take, _estimate, _confidence)

@@ -14,8 +14,8 @@ import numpy as np
 
 from streamgauge.kernel.hashing import polynomial
 from streamgauge.kernel.jit import compiled
-from streamgauge.promise.cells import Cells, Stretch, UInts64, bucket_of
-from streamgauge.synopses.synopsis import Floats, Ints
+from streamgauge.promise.cells import Cells, Kernels, bucket_of
+from streamgauge.synopses.synopsis import Ints
 
 LEVELS = 8
 WIDTH = 1 << LEVELS
@@ -41,22 +41,6 @@ class WaveletCells(Cells):
     def size(cls, buckets: int) -> int:
         """Totals and differences of all buckets."""
         return buckets * WIDTH
-
-    def take(self, at: Ints, keys: UInts64, stretch: Stretch) -> int:
-        """Add rows to the differences on their paths, and their effect on the sums."""
-        return int(
-            _take(self.array, self.rows, self.sums, self.hashes, self.seed, at, keys, stretch)
-        )
-
-    def estimate(self, keys: UInts64) -> Floats:
-        """What the differences that stand out leave at the place of a key."""
-        out = np.empty(len(keys))
-        _estimate(self.array, self.hashes, self.seed, self.buckets, keys, out)
-        return out
-
-    def confidence(self) -> float:
-        """Typical count against the spread of what falls on one place by chance."""
-        return float(_confidence(self.sums, self.buckets))
 
     def recount(self) -> Ints:
         """The sum of squares of all places, times their number (Parseval), and rows."""
@@ -141,3 +125,6 @@ def _estimate(array, hashes, seed, buckets, keys, out):  # type: ignore[no-untyp
     for i in range(len(keys)):
         place_wavelet(keys[i], hashes, seed, buckets, places)
         out[i] = read_wavelet(array, 0, places)
+
+
+WaveletCells.kernels = Kernels(_take, _estimate, _confidence)

@@ -34,7 +34,6 @@ T = TypeVar("T")
 TRIES = 20
 # Records stay in the inbox for a moment after the page that took them is written.
 PAGES_REMEMBERED = 8
-NAME_BYTES = 200
 # Newest answers that take less are read whenever somebody asks.
 DEAR_SECONDS = 0.2
 
@@ -173,7 +172,6 @@ class Desk:
         with self._changing:
             trial = Trial(self.catalog.expected())
             yield trial
-            refuse_paths(trial.records)
             self.gauge.take(trial)
 
     def execute(self, said: Statement, name: str | None = None) -> Outcome:
@@ -213,33 +211,6 @@ def _same(held: Standing | None, expected: Standing) -> bool:
     if held is None:
         return False
     return (held.id, held.version, held.status) == (expected.id, expected.version, expected.status)
-
-
-def refuse_paths(records: list[dict[str, Any]]) -> None:
-    """Refuse names of streams and tables that would lead out of their directories."""
-    for record in records:
-        if record["do"] in ("stream", "table"):
-            check_directory_name(record["do"], record[record["do"]]["name"])
-
-
-def check_directory_name(kind: str, name: str) -> None:
-    """Raise unless a name can be that of a directory in the home.
-
-    >>> check_directory_name("stream", "../rows")
-    Traceback (most recent call last):
-        ...
-    streamgauge.kernel.errors.BindError: a stream cannot be named '../rows'
-      detail: it begins with a dot, or has a slash or a sign that is not printed, or is too long
-      hint: choose letters, digits and _; a stream keeps files under its name
-    """
-    plain = name.isprintable() and not set(name) & set("/\\")
-    if name and plain and name[0] != "." and len(name.encode("utf-8", "replace")) <= NAME_BYTES:
-        return
-    raise BindError(
-        f"a {kind} cannot be named {name[:50]!r}",
-        "it begins with a dot, or has a slash or a sign that is not printed, or is too long",
-        f"choose letters, digits and _; a {kind} keeps files under its name",
-    )
 
 
 def fitting(read: Callable[[], T], what: str) -> T:

@@ -15,10 +15,10 @@ from starlette.responses import JSONResponse, Response
 
 from streamgauge.coordinator.agents import Refusal
 from streamgauge.kernel.errors import QueryNotFound, StreamgaugeError
-from streamgauge.log.home import Home
+from streamgauge.log.home import Home, check_directory_name
 from streamgauge.server.access import Author, Name
 from streamgauge.server.bodies import ARROW, JSON_LINES, KINDS, Body
-from streamgauge.server.desk import Catalog, check_directory_name
+from streamgauge.server.desk import Catalog
 from streamgauge.server.logs import note
 from streamgauge.server.problems import Refused
 from streamgauge.server.receipts import Receipt
