@@ -53,6 +53,18 @@ class Sections(Report):
         self.tables.append(made)
 
 
+@dataclass(slots=True)
+class SectionsAlone(Sections):
+    """A report without rates of rows, for workloads that have none."""
+
+    def show(self, console: Console) -> None:
+        """Print the sections, figures and bars."""
+        for shown in (*self.tables, self._others(), self._bars()):
+            console.print(shown)
+        for words in (self.checked, *(f"skipped: {what}" for what in self.skipped)):
+            console.print(words, markup=False, highlight=False)
+
+
 def percent(share: float) -> str:
     """A share as a percentage in four digits.
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from bench.deferral_report import Sections
+from bench.deferral_report import Sections, SectionsAlone
 from bench.filters_data import (
     PACKETS,
     SERIES,
@@ -82,22 +82,10 @@ FULL = Extent(
 )
 
 
-@dataclass(slots=True)
-class Messages(Sections):
-    """A report without rates of rows, which this workload has not."""
-
-    def show(self, console: Console) -> None:
-        """Print the sections, figures and bars."""
-        for shown in (*self.tables, self._others(), self._bars()):
-            console.print(shown)
-        for words in (self.checked, *(f"skipped: {what}" for what in self.skipped)):
-            console.print(words, markup=False, highlight=False)
-
-
 def run(*, quick: bool, data: Path | None, console: Console) -> Sections:
     """Run the sections one after the other; traces of one's own have those on traces only."""
     extent = QUICK if quick else FULL
-    report = Messages(NAME, quick, str(data) if data else "made up, and shared traces if any")
+    report = SectionsAlone(NAME, quick, str(data) if data else "made up, and shared traces if any")
     report.about = f"{'quick: ' if quick else ''}{extent.ticks:,} ticks, messages a tick"
     cells: list[Cell] = []
     sections: dict[str, Callable[[], list[Cell]]]

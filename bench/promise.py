@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.deferral_report import Sections
+from bench.deferral_report import Sections, SectionsAlone
 from bench.harness import Steps
 from bench.promise_aggregates import aggregates
 from bench.promise_data import Stores, given, made_up, recorded
@@ -66,22 +66,10 @@ FULL = Extent(
 )
 
 
-@dataclass(slots=True)
-class Preferences(Sections):
-    """A report without rates of rows, which this workload has not."""
-
-    def show(self, console: Console) -> None:
-        """Print the sections, figures and bars."""
-        for shown in (*self.tables, self._others(), self._bars()):
-            console.print(shown)
-        for words in (self.checked, *(f"skipped: {what}" for what in self.skipped)):
-            console.print(words, markup=False, highlight=False)
-
-
 def run(*, quick: bool, data: Path | None, console: Console) -> Sections:
     """Run the sections one after the other; rows of one's own have those that need no engine."""
     extent = QUICK if quick else FULL
-    report = Preferences(NAME, quick, str(data) if data else "made up, and recorded if any")
+    report = SectionsAlone(NAME, quick, str(data) if data else "made up, and recorded if any")
     if data is not None:
         stores = [given(data, extent.rows)]
     else:

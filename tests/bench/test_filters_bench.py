@@ -137,7 +137,7 @@ def test_small_sections_reach_their_tables_and_bars() -> None:
         filters.QUICK, objects=(8,), deltas=(5.0,), ticks=2000, warm_up=500, shift=1000,
         drift_ticks=800, queries=60,
     )  # fmt: skip
-    report = filters.Messages("filters", True, "made up")
+    report = filters.SectionsAlone("filters", True, "made up")
     cells = filters._walks(report, extent, extent.shift)
     filters._adjustment(report, extent)
     assert all(cell.wrong == 0 for cell in cells)

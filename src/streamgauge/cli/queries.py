@@ -13,14 +13,14 @@ from rich.text import Text
 from streamgauge.cli import draw
 from streamgauge.cli.as_json import json_option, say_json
 from streamgauge.cli.options import console, home_option, open_home
-from streamgauge.cli.reading import Listed, expected_registry, latest, listed, matching
+from streamgauge.cli.reading import expected_registry, latest, listed, matching
 from streamgauge.cli.said import drawn
 from streamgauge.cli.watching import newest
 from streamgauge.contracts.answer import Answer
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.time import duration_text, instant_text
 from streamgauge.log.journal import Journal
-from streamgauge.plan.registry import streams_of
+from streamgauge.plan.registry import Listed, streams_of
 from streamgauge.plan.view import View
 from streamgauge.streams.stream import Stream
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
@@ -16,23 +15,10 @@ from streamgauge.kernel.errors import QueryNotFound
 from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
-from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.registry import Listed, Registry, Standing
 from streamgauge.results.change_log import as_answers, epoch_answers, epochs_after
 
 TRIES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A query as it will stand, and whether it stands so already."""
-
-    standing: Standing
-    in_force: bool
-
-    @property
-    def status(self) -> str:
-        """Running or paused; waiting while its change is in the inbox."""
-        return self.standing.status if self.in_force else "waiting"
 
 
 def expected_registry(home: Home) -> Registry:

@@ -254,11 +254,7 @@ def create_function(trial: Trial, said: CreateFunction, *, replace: bool = False
     if known == function:
         return Outcome("unchanged function", (function.name,))
     if known is not None and not replace:
-        raise BindError(
-            f"function {function.name!r} exists already",
-            f"it is {known.target}",
-            "drop it first, or choose another name",
-        )
+        raise _taken("function", function.name, known.target)
     trial.apply({"do": "function", "function": function.as_dict()})
     kind = "aggregate" if function.aggregate else "function"
     return Outcome(f"{'created' if known is None else 'replaced'} {kind}", (function.name,))
@@ -273,11 +269,7 @@ def create_view(trial: Trial, said: CreateView, *, replace: bool = False) -> Out
     if known == text:
         return Outcome("unchanged view", (said.name,))
     if known is not None and not replace:
-        raise BindError(
-            f"view {said.name!r} exists already",
-            f"it is {known}",
-            "drop it first, or choose another name",
-        )
+        raise _taken("view", said.name, known)
     trial.apply({"do": "name", "name": said.name, "text": text})
     return Outcome("created view" if known is None else "replaced view", (said.name,))
 
@@ -317,11 +309,7 @@ def create_summary(trial: Trial, said: CreateSummary, *, replace: bool = False) 
     if known == summary:
         return Outcome("unchanged summary", (said.name,))
     if known is not None and not replace:
-        raise BindError(
-            f"summary {said.name!r} exists already",
-            f"it is {known}",
-            "drop it first, or choose another name",
-        )
+        raise _taken("summary", said.name, known)
     trial.apply({"do": "summary", "summary": summary.as_dict()})
     return Outcome("created summary" if known is None else "replaced summary", (said.name,))
 
@@ -382,3 +370,11 @@ def _check_unused(trial: Trial, kind: str, name: str) -> None:
             f"{len(users)} queries or views read it, {users[0]!r} first",
             "drop those first",
         )
+
+
+def _taken(kind: str, name: str, known: object) -> BindError:
+    return BindError(
+        f"{kind} {name!r} exists already",
+        f"it is {known}",
+        "drop it first, or choose another name",
+    )

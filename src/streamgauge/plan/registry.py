@@ -82,6 +82,19 @@ class Standing:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A query as it will stand, and whether it stands so already."""
+
+    standing: Standing
+    in_force: bool
+
+    @property
+    def status(self) -> str:
+        """Running or paused; waiting while its change is in the inbox."""
+        return self.standing.status if self.in_force else "waiting"
+
+
 def asked(data: dict[str, Any]) -> Query | View:
     """Read the JSON form of a query: one that has a plan answers rows, others answer numbers."""
     return View.from_dict(data) if "plan" in data else Query.from_dict(data)

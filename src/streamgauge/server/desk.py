@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -25,7 +24,7 @@ from streamgauge.language.statements import Statement
 from streamgauge.log import inbox, lock
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
-from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.registry import Listed, Registry, Standing
 from streamgauge.server.problems import Problems
 from streamgauge.server.settings import Settings
 from streamgauge.server.tally import Tally
@@ -36,19 +35,6 @@ TRIES = 20
 PAGES_REMEMBERED = 8
 # Newest answers that take less are read whenever somebody asks.
 DEAR_SECONDS = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A query as it will stand, and whether it stands so already."""
-
-    standing: Standing
-    in_force: bool
-
-    @property
-    def status(self) -> str:
-        """Running or paused; waiting while its change is in the inbox."""
-        return self.standing.status if self.in_force else "waiting"
 
 
 class Catalog:

@@ -14,10 +14,10 @@ from streamgauge.execute.outcome import Outcome
 from streamgauge.kernel.errors import BindError, StreamgaugeError
 from streamgauge.language.parse import parse
 from streamgauge.language.statements import Ask, Change, CreateQuery, Explain
-from streamgauge.plan.registry import Registry, Standing, streams_of
+from streamgauge.plan.registry import Listed, Registry, Standing, streams_of
 from streamgauge.plan.view import View
 from streamgauge.server.access import Author, Name, Reader
-from streamgauge.server.desk import AtDesk, Desk, Listed
+from streamgauge.server.desk import AtDesk, Desk
 from streamgauge.server.logs import note
 from streamgauge.server.problems import Refused
 from streamgauge.server.shapes import NewQuery, Plan, QueryPage, QueryShape, QueryText, said
