@@ -12,7 +12,7 @@ PYTHON = $(shell tools/find_python.sh)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo quick spark test nightly lint fix bench docs lock clean java broker
+.PHONY: help install demo quick spark test nightly lint fix bench docs lock clean java broker browser
 
 help: ## list the verbs
 	@echo "Streamgauge: standing queries with stated errors. Start with: make demo"
@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml $(LOCK)
 		$$python -m venv $(VENV) || exit 1; \
 	fi
 	@echo "==> installing the package and its tools (Spark is large: some minutes the first time)"
-	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[spark,edge,kafka,server,otel,dev]' -c $(LOCK)
+	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[spark,edge,kafka,server,otel,notebook,dev]' -c $(LOCK)
 	@touch $@
 	@echo "==> installed; next: make demo, make quick or make test"
 
@@ -38,6 +38,9 @@ java:
 
 broker:
 	@tools/find_broker.sh
+
+browser:
+	@tools/find_browser.sh
 
 demo: java install ## show live answers of a synthetic plant in the terminal
 	@$(BIN)/streamgauge demo
@@ -50,11 +53,11 @@ spark: java install ## run the tests that need Spark
 	@$(BIN)/python -m pytest -m "spark and not nightly"
 
 # What needs a Java runtime or kills processes wants the machine for itself; the rest shares its cores.
-test: java broker install lint ## run lint and every test but the nightly ones
+test: java broker browser install lint ## run lint and every test but the nightly ones
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not nightly and not ($(ALONE))"
 	@$(BIN)/python -m pytest -m "not nightly and ($(ALONE))"
 
-nightly: java broker install lint ## run every test, long ones too, with fresh random seeds
+nightly: java broker browser install lint ## run every test, long ones too, with fresh random seeds
 	@HYPOTHESIS_PROFILE=nightly STREAMGAUGE_SEED=$$(date +%Y%m%d)000 $(BIN)/python -m pytest
 
 lint: install ## check format, style, types and the order of imports
@@ -75,7 +78,7 @@ docs: install ## check the links and run the examples of the documentation
 	@$(BIN)/python -m pytest -q -m "$(QUICK)" tests/test_docs.py src
 
 lock: install ## resolve the versions of the developer tools anew
-	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --extra spark --extra edge --extra kafka --extra server --extra otel --extra dev \
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --extra spark --extra edge --extra kafka --extra server --extra otel --extra notebook --extra dev \
 		--strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links \
 		--no-emit-trusted-host --output-file $(LOCK) pyproject.toml
 

@@ -18,12 +18,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streamgauge.coordinator.tokens import Tokens
 from streamgauge.kernel.errors import BindError
+from streamgauge.server.page import PATHS
 from streamgauge.server.problems import Problems, Refused
 from streamgauge.server.settings import Settings
 
 ROLES = ("reader", "author", "admin")
-# Served to whoever asks: whether the server is well, and what it can do.
-OPEN = ("/health", "/v1/openapi.json")
+# Served to whoever asks: whether the server is well, what it can do, and the page.
+OPEN = frozenset(("/health", "/v1/openapi.json")) | PATHS
 BURST = 2.0
 MOST_PACES = 10_000
 SAFE = ("GET", "HEAD", "OPTIONS")

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from streamgauge.gauge import Gauge
-from streamgauge.server import answers, health, live, queries, statements, streams
+from streamgauge.server import about, answers, health, live, page, queries, statements, streams
 from streamgauge.server.access import Gate, Keys
 from streamgauge.server.desk import Desk
 from streamgauge.server.feed import Feed
@@ -26,8 +26,9 @@ ROUTERS = (
     answers.router,
     live.router,
     statements.router,
+    about.router,
 )
-OPEN_ROUTERS = (health.router, metrics_router)
+OPEN_ROUTERS = (health.router, metrics_router, page.router)
 ABOUT = """Standing queries over streams, each answer with its bar.
 
 Changes are acknowledged when they are on disk; they are in force from the next epoch on, which

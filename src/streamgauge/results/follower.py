@@ -1,0 +1,129 @@
+"""Follower: goes through committed epochs in their order, each once, whatever dies in between.
+
+What a follower has made of the epochs so far is one file, written whole with the number of the
+last of them. After a crash it goes on from there, so whatever it does at an epoch must come out
+the same a second time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import threading
+from pathlib import Path
+from typing import Any
+
+from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
+from streamgauge.kernel.files import read_json, write_json
+from streamgauge.log.home import Home
+from streamgauge.results.change_log import epochs_after
+
+LOG = logging.getLogger(__name__)
+POLL_SECONDS = 0.2
+STATE = "state.json"
+LOCK = "lock"
+
+
+class Follower:
+    """Reads a home epoch by epoch in a thread of its own; subclasses say what they do with one.
+
+    Parameters
+    ----------
+    home
+        The home.
+    name
+        Its directory in the home.
+    """
+
+    def __init__(self, home: Home, name: str) -> None:
+        self.home = home
+        self.folder: Path = home.root / name
+        self.place = 0
+        self._halt = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what was saved."""
+        raise NotImplementedError
+
+    def take(self, epoch: int) -> None:
+        """Take in one committed epoch that has answers."""
+        raise NotImplementedError
+
+    def rest(self) -> None:
+        """Do what is to be done when no epoch waits, such as trying a delivery again."""
+
+    def saved(self) -> dict[str, Any]:
+        """What is to be saved now."""
+        raise NotImplementedError
+
+    def step(self) -> bool:
+        """Take in one epoch if one waits; whether one did."""
+        fresh = epochs_after(self.home, self.place)
+        if fresh:
+            self.take(fresh[0])
+            self.place = fresh[0]
+            self.save()
+        return bool(fresh)
+
+    def save(self) -> None:
+        """Write down how far it has come and what it made of it."""
+        write_json(self.folder / STATE, {"epoch": self.place, "state": self.saved()})
+
+    def open(self) -> None:
+        """Be the one follower of this name on the home, and go on where the last one was."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._held = (self.folder / LOCK).open("a+")
+        try:
+            fcntl.flock(self._held.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self._held.close()
+            raise EngineFailure(
+                f"another process has {self.folder.name} of this home in hand",
+                f"it holds {LOCK} in {self.folder}",
+                "stop that one first, or leave it to it",
+            ) from error
+        kept = self.folder / STATE
+        if kept.exists():
+            known = read_json(kept)
+            self.place = known["epoch"]
+            self.restore(known["state"])
+        else:
+            # What was answered before anyone followed is over.
+            self.place = self.home.committed()
+
+    def close(self) -> None:
+        """Let another one follow."""
+        self._held.close()
+
+    def start(self) -> None:
+        """Follow in a thread."""
+        self.open()
+        name = f"streamgauge-{self.folder.name}"
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop following; what was taken in is saved."""
+        self._halt.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.close()
+
+    def _run(self) -> None:
+        while not self._halt.is_set():
+            try:
+                if not self.step():
+                    self.rest()
+                    self._halt.wait(POLL_SECONDS)
+            except (OSError, StreamgaugeError) as error:
+                # An epoch that cannot be read now is tried again; it is not passed over.
+                LOG.warning("%s waits at epoch %s: %s", self.folder.name, self.place, error)
+                self._halt.wait(1.0)
+
+    def __enter__(self) -> Follower:
+        self.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()

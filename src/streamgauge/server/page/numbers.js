@@ -1,0 +1,54 @@
+// Numbers, times and sizes as people read them.
+
+const DIGITS = 6;
+
+/** A number with at most six digits that matter. */
+export function number(value) {
+  if (value === null || value === undefined) return "nothing";
+  if (value !== 0 && (Math.abs(value) >= 1e9 || Math.abs(value) < 1e-4)) return value.toExponential(3);
+  return new Intl.NumberFormat("en", { maximumSignificantDigits: DIGITS }).format(value);
+}
+
+export function percent(share) {
+  return `${new Intl.NumberFormat("en", { maximumSignificantDigits: 4 }).format(100 * share)} %`;
+}
+
+/** The bar in words: [101.2, 102.2] at 95 %. */
+export function interval(answer) {
+  if (answer.value === null) return "no bar";
+  const low = answer.low === null ? "unbounded" : number(answer.low);
+  const high = answer.high === null ? "unbounded" : number(answer.high);
+  const sure = answer.confidence < 1 ? ` at ${percent(answer.confidence)}` : "";
+  return `[${low}, ${high}]${sure}`;
+}
+
+/** An answer as it is read aloud. */
+export function spoken(answer) {
+  const paid = answer.charges.map((charge) => `${charge.by} ${number(charge.width)}`).join(", ");
+  const met = answer.contract_met ? "contract met" : "contract not met";
+  return `${number(answer.value)} in ${interval(answer)}, ${answer.basis}${paid ? `, widened by ${paid}` : ""}, ${met}`;
+}
+
+export function bytes(count) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let size = count;
+  let unit = 0;
+  while (size >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit += 1;
+  }
+  return `${number(Number(size.toPrecision(3)))} ${units[unit]}`;
+}
+
+export function seconds(span) {
+  if (span === null || span === undefined) return "none";
+  if (span < 1) return `${Math.round(1000 * span)} ms`;
+  if (span < 120) return `${number(Number(span.toPrecision(3)))} s`;
+  if (span < 7200) return `${Math.round(span / 60)} min`;
+  return `${Math.round(span / 3600)} h`;
+}
+
+/** The clock of an instant such as 2026-01-01T00:00:09Z. */
+export function clock(instant) {
+  return instant === null ? "none" : instant.slice(11, 19);
+}
