@@ -130,6 +130,17 @@ def test_a_head_that_comes_too_slowly(gauge: sg.Gauge) -> None:
         assert connection.recv(100) == b"", "cut off"
 
 
+def test_a_head_that_does_not_end(gauge: sg.Gauge) -> None:
+    with (
+        Server(gauge, Settings.of("http://127.0.0.1:0")) as server,
+        socket.create_connection(where(server), timeout=60) as connection,
+    ):
+        connection.sendall(b"GET /health HTTP/1.1\r\nX-Long: ")
+        with pytest.raises(OSError, match="reset|Broken pipe"):
+            for _ in range(10_000):
+                connection.sendall(b"x" * 65_536)
+
+
 def test_pages_of_other_sites_change_nothing(client: httpx.Client) -> None:
     origin = {"Origin": "http://evil.example"}
     problem(client.post("/v1/queries/newest/pause", headers=origin), 403)

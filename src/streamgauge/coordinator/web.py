@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from streamgauge.coordinator.options import Address
 from streamgauge.kernel.errors import SourceFailure
@@ -24,6 +23,8 @@ OPEN_SECONDS = 30.0
 STOP_SECONDS = 3.0
 MAX_CLIENTS = 10_000
 BACKLOG = 2048
+# Bytes that the head of a request may have.
+HEAD_BYTES = 64 * 1024
 
 # The server's own remarks go nowhere unless somebody listens.
 logging.getLogger("uvicorn").addHandler(logging.NullHandler())
@@ -83,6 +84,7 @@ class WebServer:
         config = uvicorn.Config(
             self.app,
             http=_patient(self.slow),
+            loop="uvloop",
             ws="none",
             lifespan="off",
             log_config=None,
@@ -139,25 +141,35 @@ def _tls(files: Certificates, listen: Address) -> dict[str, Any]:
     return given
 
 
-def _patient(slow: float) -> type[H11Protocol]:
+def _patient(slow: float) -> type[HttpToolsProtocol]:
     """A protocol that closes connections whose request does not come along."""
 
-    class Patient(H11Protocol):
-        """Closes a connection when the head of a request takes too long."""
+    class Patient(HttpToolsProtocol):
+        """Closes a connection when the head of a request takes too long, or is too long."""
 
         _limit: asyncio.TimerHandle | None = None
+        _head = 0
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             self._wait()
 
         def data_received(self, data: bytes) -> None:
+            self._head += len(data)
             super().data_received(data)
-            unfinished = self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]
-            if not unfinished:
-                self._rest()
-            elif self._limit is None:
+            if self._limit is None:
+                self._head = 0
+            elif self._head > HEAD_BYTES:
+                self.transport.close()
+
+        def on_message_begin(self) -> None:
+            super().on_message_begin()
+            if self._limit is None:
                 self._wait()
+
+        def on_headers_complete(self) -> None:
+            self._rest()
+            super().on_headers_complete()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._rest()
