@@ -158,6 +158,15 @@ def test_figures_of_queries_are_those_of_their_answers(gauge: Gauge, figures: Fi
     assert found["queries_answering"][()] == 3.0
 
 
+def test_changes_of_rows_are_answers_of_a_view(gauge: Gauge, figures: Figures) -> None:
+    gauge.sql(
+        "CREATE QUERY large AS SELECT series, value FROM rows [RANGE 5 SECONDS] WHERE value > 3"
+    )
+    land(gauge, "1.csv", FIRST)
+    given = gauge.row_changes("large").num_rows
+    assert at(figures)["query_answers"]["large", "1"] == given > 0
+
+
 def test_deferred_queries_tell_what_they_are_spared(gauge: Gauge, figures: Figures) -> None:
     land(gauge, "1.csv", FIRST)
     found, (cell,) = at(figures), gauge.deferrals("calm").to_pylist()

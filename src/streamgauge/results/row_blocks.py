@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,6 +156,19 @@ def epoch_rows(home: Home, epoch: int, name: str) -> pa.Table:
     whole = pa.concat_tables(tables, promote_options="permissive")
     times = whole["as_of"].cast(pa.int64()).to_numpy()
     return whole.take(pa.array(np.argsort(times, kind="stable")))
+
+
+def epoch_row_counts(home: Home, epoch: int) -> Counter[tuple[str, int]]:
+    """How many changes of rows each query, by name and version, gave in one epoch."""
+    folder = home.root / "answers" / number_name(epoch, "")
+    counts: Counter[tuple[str, int]] = Counter()
+    for path in folder.glob("rows-*.arrow"):
+        table = read_table(path, what="a block of rows", tag=_TAG, form=FORMAT)
+        names = json.loads(table.schema.metadata[b"names"])
+        codes = table["to"].combine_chunks().flatten().to_numpy()
+        given = np.bincount(codes, minlength=len(names)).tolist()
+        counts.update({(name, version): n for (name, version), n in zip(names, given, strict=True)})
+    return counts
 
 
 def as_row_changes(table: pa.Table) -> Iterator[RowChange]:

@@ -31,6 +31,7 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.reading import Reader
 from streamgauge.results.change_log import commits, epoch_answers
+from streamgauge.results.row_blocks import epoch_row_counts
 from streamgauge.server.measures import AGENT_COUNTERS, MEASURES, Sample
 
 # Queries, and agents, that have series of their own; the rest is in the sums only.
@@ -176,6 +177,7 @@ class Figures:
             counted = table.group_by(["query", "version"]).aggregate([([], "count_all")])
             for row in counted.to_pylist():
                 self._given[row["query"], row["version"]] += row["count_all"]
+        self._given.update(epoch_row_counts(self.reader.home, epoch))
 
     def _add(self, name: str, amount: float, *labels: str) -> None:
         self._totals[name, labels] = self._totals.get((name, labels), 0.0) + amount

@@ -99,7 +99,7 @@ _QUERY_TOTALS = _of(
     "counter",
     _QUERY,
     "query_",
-    answers="Answers given.",
+    answers="Answers given; of a view, changes of its rows.",
     checks="Ticks at which a deferred query could have been evaluated, over its groups.",
     evaluations="Evaluations of a deferred query, over its groups.",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from starlette.responses import FileResponse
 
 from streamgauge.server.problems import Refused
@@ -29,18 +29,20 @@ POLICY = (
 
 
 @router.get("/")
-def index() -> Response:
+@router.head("/")
+def index(request: Request) -> Response:
     """The page."""
-    return _file("index.html")
+    return _file("index.html", request)
 
 
 @router.get("/page/{name}")
-def file(name: str) -> Response:
+@router.head("/page/{name}")
+def file(name: str, request: Request) -> Response:
     """One of its files; a name that is none of theirs never becomes a path."""
-    return _file(name)
+    return _file(name, request)
 
 
-def _file(name: str) -> Response:
+def _file(name: str, request: Request) -> Response:
     if name not in FILES:
         raise Refused(
             "the page has no such file",
@@ -48,5 +50,11 @@ def _file(name: str) -> Response:
             "open / instead",
             status=404,
         )
+    path = FILES[name]
     headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
-    return FileResponse(FILES[name], media_type=KINDS[FILES[name].suffix], headers=headers)
+    given = FileResponse(
+        path, media_type=KINDS[path.suffix], headers=headers, stat_result=path.stat()
+    )
+    if request.headers.get("if-none-match") == given.headers["etag"]:
+        return Response(status_code=304, headers={**headers, "ETag": given.headers["etag"]})
+    return given
