@@ -42,7 +42,7 @@ broker:
 browser:
 	@tools/find_browser.sh
 
-demo: java install ## show live answers of a synthetic plant in the terminal
+demo: java install ## a synthetic plant on a page that tells a story; prints its address
 	@$(BIN)/streamgauge demo
 
 # JAVA_HOME points nowhere so that a quick test that needs Java fails here, not on another machine.

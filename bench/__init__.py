@@ -1,7 +1,7 @@
 """Benchmarks: Streamgauge beside what one would use instead, in one run, as ratios.
 
->>> workloads()
-['deferral', 'filters', 'language', 'promise', 'server', 'spine', 'synopses', 'windows']
+>>> ' '.join(workloads())
+'audit deferral filters language page promise server spine synopses windows'
 """
 
 from __future__ import annotations
@@ -10,10 +10,21 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import deferral, filters, language, promise, server, spine, synopses, windows
+from bench import (
+    audit,
+    deferral,
+    filters,
+    language,
+    page,
+    promise,
+    server,
+    spine,
+    synopses,
+    windows,
+)
 from streamgauge.kernel.errors import QueryNotFound
 
-_ALL = (deferral, filters, language, promise, server, spine, synopses, windows)
+_ALL = (audit, deferral, filters, language, page, promise, server, spine, synopses, windows)
 _WORKLOADS = {workload.NAME: workload.run for workload in _ALL}
 
 

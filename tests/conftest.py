@@ -9,7 +9,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 # Folders whose tests run engines, commands or compiled synopses: right, and seconds each.
-SLOW = ("bench", "cli", "coordinator", "docs", "edge", "engine", "execute", "server")
+SLOW = (
+    "alerts", "audit", "bench", "browser", "cli", "coordinator", "docs", "edge", "engine",
+    "execute", "notebook", "server",
+)  # fmt: skip
 MARKS = ("slow", "synopses", "guarantees", "spark", "cluster", "chaos", "nightly")
 TESTS = Path(__file__).parent
 

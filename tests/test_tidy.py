@@ -33,7 +33,7 @@ LOCAL_IMPORTS: tuple[str, ...] = ("bench/peers/",)
 FORBIDDEN_FILES = {"util", "utils", "helper", "helpers", "common", "misc", "core"}
 FORBIDDEN_CLASSES = re.compile(r"Manager|Helper|Util|Handler|^Base|^Abstract|Impl$")
 # Words of the field, and names that a library calls.
-GIVEN_NAMES = {"PrecisionManager", "PrintedManager", "get_command"}
+GIVEN_NAMES = {"PrecisionManager", "PrintedManager", "get_command", "get_completions"}
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
-"""Draw the pictures of the documentation from real runs on the local engine.
+"""Draw `answers.svg` of the documentation from a real run on the local engine.
 
-`answers.svg` is the same each time: its rows are fixed. `demo.svg` shows the live view of
-`streamgauge demo` after some seconds, with the figures of the machine it was drawn on. Run it as
-`python tools/draw_pictures.py`; it writes to docs/pictures.
+It is the same each time: its rows are fixed. Run it as `python tools/draw_pictures.py`; it writes
+to docs/pictures. Pictures of the page are made by the tests in tests/browser.
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ import io
 import math
 import re
 import tempfile
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,28 +19,13 @@ from rich.table import Table
 from rich.text import Text
 
 import streamgauge as sg
-from streamgauge.cli.panorama import Panorama
-from streamgauge.cli.plant_questions import WATCH, portfolios, sensor_names, watch, windowed
-from streamgauge.cli.vitals import Vitals
+from streamgauge.cli.plant_questions import ZONE, sensor_names, windowed, zones
 from streamgauge.sources.plant import Plant
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 WIDTH = 120
 MINUTES = 20
 SENSORS = 500
-DEMO_SENSORS = 1_000
-DEMO_QUERIES = 3_000
-DEMO_SECONDS = 25.0
-DEMO_ROWS: list[tuple[str, tuple[str, ...]]] = [
-    (WATCH, ()),
-    ("portfolio-00000", ()),
-    ("portfolio-00001", ()),
-    ("heat", ("site-00",)),
-    ("spread", ("temp",)),
-    ("peak", ("power",)),
-    ("mean", ("site-00", "flow")),
-    ("rows", ()),
-]
 # Fonts would be fetched from another site; the reader's own monospaced font does as well.
 _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
@@ -87,7 +69,7 @@ def answered(answer: sg.Answer) -> tuple[str | Text, ...]:
 def chosen(gauge: sg.Gauge) -> list[sg.Answer]:
     """A few answers of each kind, an interrupted one among them where there is one."""
     every = gauge.latest()
-    mixes = [answer for answer in every if answer.query.startswith("portfolio-")]
+    mixes = [answer for answer in every if answer.query.startswith(ZONE)]
     silent = [answer for answer in mixes if answer.basis == "interrupted"]
     sound = [answer for answer in mixes if answer.basis == "exact"]
     kinds = [[a for a in every if a.query == name] for name in ("heat", "spread", "rows")]
@@ -104,7 +86,7 @@ def draw_answers(path: Path) -> None:
         source = sg.files(incoming)
         gauge.stream("plant", source=source, key="series", time="ts", expected_gap="10 s")
         names = sensor_names(Plant(n_sensors=SENSORS))
-        gauge.register(*portfolios(names, 2_000), *windowed())
+        gauge.register(*zones(names, 2_000), *windowed())
         for minute in range(1, MINUTES):
             gauge.step()
             write_minute(incoming, minute)
@@ -122,28 +104,10 @@ def draw_answers(path: Path) -> None:
         save(path, Group(table, Text(facts, "dim")))
 
 
-def draw_demo(path: Path) -> None:
-    """Run what the demo runs, and draw its view after some seconds of the clock."""
-    plant = Plant(n_sensors=DEMO_SENSORS)
-    names = sensor_names(plant)
-    with tempfile.TemporaryDirectory() as home, sg.connect(home, engine="local") as gauge:
-        source = sg.plant(n_sensors=DEMO_SENSORS, seed=plant.seed)
-        gauge.stream("plant", source=source, key="series", time="ts", expected_gap="10 s")
-        gauge.register(watch(plant, names), *windowed(), *portfolios(names, DEMO_QUERIES))
-        panorama = Panorama(Vitals(gauge), DEMO_ROWS)
-        gauge.start()
-        deadline = time.monotonic() + DEMO_SECONDS
-        while time.monotonic() < deadline:
-            panorama.look()
-            threading.Event().wait(0.25)
-        save(path, panorama.draw(100, len(DEMO_ROWS) + 13))
-
-
 def main() -> None:
-    """Draw them all."""
+    """Draw it."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     draw_answers(PICTURES / "answers.svg")
-    draw_demo(PICTURES / "demo.svg")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ The folders, in the order data flows::
     results     answers kept and delivered
     engine      who runs it: shards, the local engine, the reference, the door to Spark
     gauge, cli  what a user holds
+    audit       exact shadows beside standing queries, and what they say of the bars
     checks      laws and statistics that every synopsis stands up to, for your own too
 """
 
@@ -26,11 +27,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from streamgauge.audit.auditor import Auditor
     from streamgauge.contracts.answer import Answer, Charge
     from streamgauge.contracts.contract import Contract
     from streamgauge.contracts.row_change import RowChange
     from streamgauge.gauge import Gauge, StandingQuery, connect
     from streamgauge.kernel.errors import StreamgaugeError
+    from streamgauge.notebook.live import LiveAnswer
+    from streamgauge.notebook.plots import plot
     from streamgauge.operators.aggregate import (
         avg,
         corr,
@@ -63,11 +67,14 @@ if TYPE_CHECKING:
 # A name is looked for when it is first used: the agent beside a source imports this package on a
 # machine without Spark, Arrow or NumPy.
 _HOMES = {
+    "audit.auditor": "Auditor",
     "contracts.answer": "Answer Charge",
     "contracts.contract": "Contract",
     "contracts.row_change": "RowChange",
     "gauge": "Gauge StandingQuery connect",
     "kernel.errors": "StreamgaugeError",
+    "notebook.live": "LiveAnswer",
+    "notebook.plots": "plot",
     "operators.aggregate": (
         "avg corr count count_when covar distinct frequency maximum median minimum quantile "
         "self_join stddev sum_when top_k total var"
@@ -86,12 +93,14 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 
 __all__ = [
     "Answer",
+    "Auditor",
     "Charge",
     "Contract",
     "Decay",
     "Gauge",
     "Landmark",
     "Late",
+    "LiveAnswer",
     "Members",
     "Now",
     "Over",
@@ -124,6 +133,7 @@ __all__ = [
     "on_change",
     "on_close",
     "plant",
+    "plot",
     "push",
     "quantile",
     "rate",

@@ -6,26 +6,43 @@ what came of the last one; `%%gauge NAME` gives the cell's one SELECT a name.
 
 from __future__ import annotations
 
-import html
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from IPython.core.interactiveshell import InteractiveShell
 
+from streamgauge.contracts.picture import ROWS, answers_html, plan_html, table_html
+from streamgauge.contracts.shown import Answers
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.script import Script
 from streamgauge.gauge import Gauge, connect
 from streamgauge.kernel.errors import BindError
 
-ROWS = 50
+# The columns that SHOW ANSWERS begins with.
+OF_ANSWERS = ["query", "group", "value", "low", "high"]
 
 
 class Shown:
-    """What a statement shows, as a notebook draws it."""
+    """What a statement shows, as a notebook draws it.
 
-    def __init__(self, shown: pa.Table | str) -> None:
+    Parameters
+    ----------
+    shown
+        A table or a text.
+    answers
+        The answers that a table is of, if it is of answers; they are drawn with their bars.
+
+    Examples
+    --------
+    >>> Shown(pa.table({"name": ["heat"]}))
+    name
+    heat
+    """
+
+    def __init__(self, shown: pa.Table | str, answers: Answers | None = None) -> None:
         self.shown = shown
+        self.answers = answers
 
     def __repr__(self) -> str:
         if isinstance(self.shown, str):
@@ -41,16 +58,11 @@ class Shown:
 
     def _repr_html_(self) -> str:
         if isinstance(self.shown, str):
-            return f"<pre>{html.escape(self.shown)}</pre>"
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.shown.column_names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row.values())
-            + "</tr>"
-            for row in _rows(self.shown)
-        )  # fmt: skip
-        more = max(self.shown.num_rows - ROWS, 0)
-        foot = f"<p>and {more:,} more rows</p>" if more else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+            return plan_html(self.shown)
+        if self.answers:
+            return answers_html(self.answers)
+        rows = [list(row.values()) for row in _rows(self.shown)]
+        return table_html(self.shown.column_names, rows, more=self.shown.num_rows - len(rows))
 
 
 def _rows(table: pa.Table) -> list[dict[str, Any]]:
@@ -88,7 +100,7 @@ class Notebook:
         trial = gauge.trial()
         outcomes = Script(gauge, trial).run(text, name)
         gauge.take(trial)
-        return _result(outcomes)
+        return _result(gauge, outcomes)
 
     def _found(self) -> Gauge:
         if self.gauge is None:
@@ -103,14 +115,22 @@ class Notebook:
         return self.gauge
 
 
-def _result(outcomes: list[Outcome]) -> Shown | None:
+def _result(gauge: Gauge, outcomes: list[Outcome]) -> Shown | None:
     """What the last statement shows, below what the others did."""
     shown = [item.shown for item in outcomes if item.shown is not None]
     did = [str(item) for item in outcomes if item.did]
     if shown and isinstance(shown[-1], pa.Table):
-        return Shown(shown[-1])
+        return Shown(shown[-1], _answers_in(gauge, shown[-1]))
     texts = [*did, *(item for item in shown if isinstance(item, str))]
     return Shown("\n".join(texts)) if texts else None
+
+
+def _answers_in(gauge: Gauge, table: pa.Table) -> Answers | None:
+    """The answers that a table lists, whole: a table leaves out who widened their bars."""
+    if table.column_names[: len(OF_ANSWERS)] != OF_ANSWERS:
+        return None
+    listed = set(table["query"].to_pylist())
+    return Answers(answer for answer in gauge.latest() if answer.query in listed)
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

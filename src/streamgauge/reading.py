@@ -8,14 +8,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from streamgauge.contracts.answer import Answer
+from streamgauge.contracts.picture import facts_html
 from streamgauge.contracts.row_change import RowChange
+from streamgauge.contracts.shown import Answers
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.deferrals import deferrals
 from streamgauge.engine.latest import latest_answers, latest_rows
@@ -56,6 +58,10 @@ class Progress:
     overloaded: int = 0
     share: float = 1.0
 
+    def _repr_html_(self) -> str:
+        named = {name.replace("_", " "): value for name, value in asdict(self).items()}
+        return facts_html("progress", named)
+
 
 class Reader:
     """Reads a home; `Gauge` adds changing and running it."""
@@ -91,9 +97,9 @@ class Reader:
         """Committed answers as a Spark DataFrame."""
         return as_spark(self.answers(name, since_epoch=since_epoch))
 
-    def latest(self, name: str | None = None) -> list[Answer]:
+    def latest(self, name: str | None = None) -> Answers:
         """The newest answer of every query and group."""
-        return latest_answers(self.home, name)
+        return Answers(latest_answers(self.home, name))
 
     def rows(self, name: str) -> pa.Table:
         """The rows that a view holds now."""

@@ -22,7 +22,7 @@ from rich.console import Console
 
 import streamgauge as sg
 from streamgauge.cli.reading import expected_registry
-from streamgauge.cli.repl import Repl, completer
+from streamgauge.cli.repl import Repl, StatementCompleter
 from streamgauge.testing.waiting import wait_until
 
 TOTAL = "SELECT SUM(value) FROM rows [RANGE 2 SECONDS] EVERY 2 SECONDS"
@@ -91,7 +91,7 @@ def test_what_was_typed_is_kept_in_the_home(home: Path) -> None:
 )
 def test_words_are_completed(home: Path, text: str, found: str) -> None:
     event = CompleteEvent(completion_requested=True)
-    given = list(completer(home).get_completions(Document(text), event))
+    given = list(StatementCompleter(home).get_completions(Document(text), event))
     assert found in [item.text for item in given]
     begun = re.split(r"\W", text)[-1]
     assert all(item.text.lower().startswith(begun.lower()) for item in given)

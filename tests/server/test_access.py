@@ -136,9 +136,8 @@ def test_a_head_that_does_not_end(gauge: sg.Gauge) -> None:
         socket.create_connection(where(server), timeout=60) as connection,
     ):
         connection.sendall(b"GET /health HTTP/1.1\r\nX-Long: ")
-        with pytest.raises(OSError, match="reset|Broken pipe"):
-            for _ in range(10_000):
-                connection.sendall(b"x" * 65_536)
+        with pytest.raises(OSError, match=r"reset|Broken pipe"):
+            connection.sendall(b"x" * 64_000_000)
 
 
 def test_pages_of_other_sites_change_nothing(client: httpx.Client) -> None:

@@ -66,6 +66,8 @@ COMMANDS = {
     "explain": "queries",
     "streams": "queries",
     "agents": "agents",
+    "alerts": "alerts",
+    "audit": "audit",
     "edge": "edge",
     "dead-letters": "answers",
     "export": "answers",

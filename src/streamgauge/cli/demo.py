@@ -1,45 +1,62 @@
-"""The command `demo`: a synthetic plant, some thousand standing queries, live answers."""
+"""The command `demo`: a plant, some thousand standing queries, a page that shows them, a story."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.live import Live
 
-from streamgauge.cli.in_force import Change
+from streamgauge.cli.attend import attended
 from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import console
-from streamgauge.cli.panorama import Panorama, Row
-from streamgauge.cli.plant_questions import STREAM, WATCH, portfolios, sensor_names, windowed
+from streamgauge.cli.plant_questions import (
+    STREAM,
+    STREAMS,
+    SUMMARY,
+    TEXTS,
+    alerts,
+    created,
+    deferred,
+    sensor_names,
+    windowed,
+    zones,
+)
 from streamgauge.cli.plant_questions import watch as watch_query
 from streamgauge.cli.reading import expected_registry
+from streamgauge.cli.scenery import Client, Orders, Pumps
+from streamgauge.cli.story import Plot
 from streamgauge.cli.vitals import Vitals
+from streamgauge.cli.warm import LATER, mark, warming
 from streamgauge.gauge import Gauge, connect
-from streamgauge.kernel.errors import MissingRuntime
+from streamgauge.kernel.errors import MissingRuntime, SourceFailure
 from streamgauge.log import lock
-from streamgauge.log.journal import Journal
-from streamgauge.plan.query import Query
+from streamgauge.server.serving import Server
+from streamgauge.server.settings import LISTEN, Settings
+from streamgauge.server.story import Story
 from streamgauge.sources.declare import plant as plant_source
 from streamgauge.sources.plant import Plant
 
 SENSORS = 1000
-SPEED = 60.0
+SPEED = 30.0
 EXPECTED_GAP = "10 s"
-MORE = 500
-MORE_AFTER_SECONDS = 20.0
-LIVE_SECONDS = 0.25
-PLAIN_SECONDS = 2.0
+DEFERRED = 40
+# All that can be audited have had their turn after a minute or so.
+AUDITED, STAY = 24, 20
+PLAIN_SECONDS = 5.0
+# Seconds before each act of a story that plays by itself, and ports that are tried.
+PAUSE = 8.0
+PORTS = 20
+ADDRESS = f"{LISTEN.scheme}://{LISTEN.host}:{LISTEN.port}"
 
 
-@click.command(short_help="Show live answers of a synthetic plant.")
+@click.command(short_help="Show live answers of a synthetic plant on a page.")
 @click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
@@ -48,29 +65,55 @@ PLAIN_SECONDS = 2.0
 @click.option("--seconds", type=click.FloatRange(min=0), metavar="N", help="End after N seconds.")
 @click.option("--queries", type=click.IntRange(min=1), default=3000, show_default=True)
 @click.option("--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True)
-@click.option("--plain", is_flag=True, help="Print lines instead of a live view.")
-def demo(home: Path | None, seconds: float | None, queries: int, engine: str, plain: bool) -> None:
-    """Show live answers of a synthetic plant: 1,000 sensors, some thousand standing queries."""
+@click.option("--listen", default=ADDRESS, show_default=True, metavar="URL", help="Where.")
+@click.option("--open", "opened", is_flag=True, help="Open the page in a browser.")
+@click.option("--auto", is_flag=True, help="Play the story by itself, as --seconds does.")
+@click.option("--plain", is_flag=True, help="Tell each act of the story in lines, too.")
+def demo(
+    home: Path | None,
+    seconds: float | None,
+    queries: int,
+    engine: str,
+    listen: str,
+    opened: bool,
+    auto: bool,
+    plain: bool,
+) -> None:
+    """Show live answers of a synthetic plant on a page: 1,000 sensors, some thousand queries.
+
+    Everything runs here: the job, the server, agents beside sources, alerts that leave mails in
+    the home, and the auditor. The page tells a story in four acts that wait for your click.
+    """
     terminal = console()
+    settings = Settings.of(listen)
     with _place(home) as place:
         lock.refuse_if_held(place)
         gauge = connect(place, engine=engine)
-        names = _declare(gauge, queries)
-        terminal.print(
-            f"{SENSORS:,} sensors, each once a second, {SPEED:g} times as fast as the clock; "
-            f"{len(expected_registry(gauge.home).queries):,} standing queries; Ctrl-C ends it"
-        )
+        asking = Asking(gauge, queries)
+        asking.begin(everything=engine == "local")
         vitals = Vitals(gauge)
-        panorama = Panorama(vitals, _rows())
         try:
-            launch = Launch(gauge, terminal, engine)
-            with launch.running():
+            with ExitStack() as stack:
+                show = Show(asking, settings)
+                stack.callback(show.server.stop)
+                terminal.print(f"the page: {show.server.address}", style="bold")
+                launch = Launch(gauge, terminal, engine)
+                stack.enter_context(launch.running())
                 launch.wait_for_answers()
-                later = _Later(gauge, portfolios(names, MORE, first=queries), _delay(seconds))
-                _show(panorama, later, terminal, seconds=seconds, plain=plain)
+                stack.enter_context(show.alive())
+                if opened:
+                    webbrowser.open(show.server.address)
+                if auto or seconds is not None:
+                    show.story.play_all(PAUSE)
+                terminal.print(
+                    f"{len(gauge.registry().queries):,} standing queries are answered at "
+                    f"{show.server.address}; Ctrl-C ends it"
+                )
+                lines = Lines(vitals, show, terminal, plain)
+                watch(gauge, lines, every=PLAIN_SECONDS, seconds=seconds)
         finally:
             if vitals.read() or vitals.epochs:
-                _summary(panorama, terminal, kept=home)
+                _summary(vitals, terminal, kept=home)
 
 
 @contextmanager
@@ -94,124 +137,152 @@ def _place(home: Path | None) -> Iterator[Path]:
             shutil.rmtree(made, ignore_errors=True)
 
 
-def _declare(gauge: Gauge, queries: int) -> list[str]:
-    """Declare the plant and the questions that are not asked yet; give the sensors' names."""
-    plant = Plant(n_sensors=SENSORS)
-    gauge.stream(
-        STREAM,
-        plant_source(n_sensors=SENSORS, seed=plant.seed, speed=SPEED),
-        time="ts",
-        key="series",
-        expected_gap=EXPECTED_GAP,
-    )
-    names = sensor_names(plant)
-    asked = [watch_query(plant, names), *windowed(), *portfolios(names, queries)]
-    known = expected_registry(gauge.home).queries
-    fresh = [query for query in asked if query.name not in known]
-    if fresh:
-        gauge.register(*fresh)
-    return names
+class Asking:
+    """Declares what the demo asks; what needs kernels that are not compiled yet is asked later.
+
+    Parameters
+    ----------
+    gauge
+        Whom.
+    queries
+        Zones to ask from the beginning.
+    """
+
+    def __init__(self, gauge: Gauge, queries: int) -> None:
+        self.gauge = gauge
+        self.queries = queries
+        self.plant = Plant(n_sensors=SENSORS)
+        self.names = sensor_names(self.plant)
+        self.later = list(LATER)
+
+    def begin(self, *, everything: bool) -> None:
+        """Declare the streams, and ask what can be answered at once."""
+        source = plant_source(n_sensors=SENSORS, seed=self.plant.seed, speed=SPEED)
+        self.gauge.stream(STREAM, source, time="ts", key="series", expected_gap=EXPECTED_GAP)
+        known = expected_registry(self.gauge.home)
+        missing = [text for name, text in STREAMS.items() if name not in known.streams]
+        if missing:
+            self.gauge.sql(";\n".join((*missing, SUMMARY)))
+        asked = [
+            watch_query(self.plant, self.names),
+            *windowed(),
+            *zones(self.names, self.queries),
+        ]
+        fresh = [query for query in asked if query.name not in known.queries]
+        if fresh:
+            self.gauge.register(*fresh)
+        for kind in LATER:
+            # Without Spark the first epoch compiles what it needs by itself.
+            if everything or mark(kind).exists():
+                self.ask(kind, self.gauge.sql)
+
+    def ask(self, kind: str, run: Callable[[str], object]) -> None:
+        """Ask what needs some kernels, and have it watched."""
+        self.later.remove(kind)
+        known = expected_registry(self.gauge.home)
+        own = deferred(self.names, DEFERRED) if kind == "deferred" else {}
+        asked = {**TEXTS[kind], **own}
+        fresh = {name: text for name, text in asked.items() if name not in known.queries}
+        told = alerts(kind, self.gauge.home.root / "mail")
+        texts = [text for name, text in told.items() if name not in known.alerts]
+        if fresh or texts:
+            run(";\n".join(([created(fresh)] if fresh else []) + texts))
 
 
-def _rows() -> list[Row]:
-    return [
-        (WATCH, ()),
-        ("portfolio-00000", ()),
-        ("heat", ("site-00",)),
-        ("portfolio-00001", ()),
-        ("spread", ("temp",)),
-        ("portfolio-00002", ()),
-        ("heat", ("site-01",)),
-        ("portfolio-00003", ()),
-        ("peak", ("power",)),
-        ("portfolio-00004", ()),
-        ("mean", ("site-00", "flow")),
-        ("rows", ()),
-    ]
+class Show:
+    """The page with its story, and what moves behind it.
+
+    Parameters
+    ----------
+    asking
+        What is asked.
+    settings
+        Where the page is; a port that is taken is passed over.
+    """
+
+    def __init__(self, asking: Asking, settings: Settings) -> None:
+        gauge = asking.gauge
+        self.asking = asking
+        self.client = Client()
+        self.pumps, self.orders = Pumps(gauge), Orders(self.client)
+        plot = Plot(gauge, asking.names, asking.queries, self.client, self.pumps, self.orders)
+        self.story = Story(plot.acts(), opening="The job is starting; answers come in a moment.")
+        self.server = listening(gauge, settings, self.story)
+        self.client.address = self.server.address
+
+    @contextmanager
+    def alive(self) -> Iterator[None]:
+        """Let everything move until the end of the block; the job runs by now."""
+        with ExitStack() as stack:
+            stack.enter_context(attended(self.asking.gauge, AUDITED, stay=STAY))
+            stack.enter_context(self.pumps)
+            stack.enter_context(self.orders)
+            stack.callback(self.story.close)
+            stack.enter_context(warming([self.asking.later], nice=5))
+            self.story.opening = ""
+            yield
+
+    def look(self) -> None:
+        """Ask what has become possible."""
+        for kind in list(self.asking.later):
+            if mark(kind).exists():
+                self.asking.ask(kind, self.client.run)
 
 
-def _delay(seconds: float | None) -> float:
-    return MORE_AFTER_SECONDS if seconds is None else min(MORE_AFTER_SECONDS, seconds / 3)
+def listening(gauge: Gauge, settings: Settings, story: Story | None) -> Server:
+    """A server on the first free port from the one that is asked for."""
+    asked = settings.listen
+    for port in range(asked.port, asked.port + PORTS):
+        place = replace(asked, port=port)
+        try:
+            return Server(gauge, replace(settings, listen=place), story=story).start()
+        except SourceFailure:
+            if asked.port == 0 or port == asked.port + PORTS - 1:
+                raise
+    raise AssertionError
 
 
-@dataclass(slots=True)
-class _Later:
-    """Queries that are registered while the demo runs, and when they took hold."""
+class Lines:
+    """What the terminal says while people look at the page: a line now and then.
 
-    gauge: Gauge
-    queries: list[Query]
-    delay: float
-    begin: float = field(default_factory=time.monotonic)
-    change: Change | None = None
-    at: int = 0
-    done: bool = False
+    Parameters
+    ----------
+    vitals
+        How the job goes.
+    show
+        What is shown.
+    terminal
+        Where lines go.
+    plain
+        Whether what the story says is among them.
+    """
 
-    def step(self) -> str | None:
-        """Register when it is time, see whether it took hold; what there is to say."""
-        if self.done or time.monotonic() - self.begin < self.delay:
-            return None
-        if self.change is None:
-            return self._register()
-        committed, journal = self.gauge.home.committed(), Journal(self.gauge.home)
-        for number in range(self.change.after + 1, committed + 1):
-            if self.change.inside(journal.page(number)):
-                self.done = True
-                epochs = number - self.at
-                plural = "" if epochs == 1 else "s"
-                n = len(self.queries)
-                return f"registered {n:,} more queries; in force after {epochs} epoch{plural}"
-        return None
+    def __init__(self, vitals: Vitals, show: Show, terminal: Console, plain: bool) -> None:
+        self.vitals = vitals
+        self.show = show
+        self.terminal = terminal
+        self.plain = plain
+        self._told: dict[str, int] = {}
 
-    def _register(self) -> str | None:
-        known = expected_registry(self.gauge.home).queries
-        self.queries = [query for query in self.queries if query.name not in known]
-        self.done = not self.queries
-        if self.done:
-            return None
-        names = tuple(query.name for query in self.queries)
-        self.change = Change("register", names, after=Journal(self.gauge.home).last())
-        self.at = self.gauge.home.committed()
-        self.gauge.register(*self.queries)
-        return f"registering {len(names):,} more queries while data flows"
+    def __call__(self) -> None:
+        """Say what is new."""
+        self.show.look()
+        fresh = self.vitals.read()
+        for act in self.show.story.as_dict()["acts"] if self.plain else ():
+            known = self._told.get(act["name"], 0)
+            for text in act["told"][known:]:
+                self.terminal.print(f"  {act['title']}: {text}", soft_wrap=True)
+            self._told[act["name"]] = len(act["told"])
+        if fresh:
+            self.terminal.print(self.vitals.line(), soft_wrap=True)
 
 
-def _show(
-    panorama: Panorama, later: _Later, terminal: Console, *, seconds: float | None, plain: bool
-) -> None:
-    gauge = panorama.vitals.gauge
-
-    def look() -> None:
-        panorama.look()
-        panorama.notice = later.step() or panorama.notice
-
-    if plain or not terminal.is_terminal:
-
-        def tell() -> None:
-            look()
-            for line in panorama.block():
-                terminal.print(line, soft_wrap=True)
-
-        watch(gauge, tell, every=PLAIN_SECONDS, seconds=seconds)
-        return
-    with Live(console=terminal, screen=True, auto_refresh=False) as live:
-
-        def draw() -> None:
-            look()
-            live.update(panorama.draw(*terminal.size), refresh=True)
-
-        watch(gauge, draw, every=LIVE_SECONDS, seconds=seconds)
-
-
-def _summary(panorama: Panorama, terminal: Console, *, kept: Path | None) -> None:
-    vitals = panorama.vitals
-    if terminal.is_terminal and panorama.newest:
-        terminal.print(panorama.draw(*terminal.size))
+def _summary(vitals: Vitals, terminal: Console, *, kept: Path | None) -> None:
     terminal.print(
         f"\n{vitals.epochs:,} epochs, {vitals.rows:,} rows, {vitals.answers:,} answers of "
-        f"{vitals.queries:,} standing queries, {panorama.interrupted:,} of them with a bar that an "
-        "outage widened"
+        f"{vitals.queries:,} standing queries"
     )
     if kept is not None:
-        terminal.print(f"look at it:    streamgauge ls --home {kept}")
+        terminal.print(f"look at it:    streamgauge serve --home {kept}")
     terminal.print("your own data: streamgauge run examples/plant, a project file to start from")
     terminal.print("all commands:  streamgauge --help")

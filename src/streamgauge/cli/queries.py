@@ -21,6 +21,7 @@ from streamgauge.gauge import Gauge
 from streamgauge.kernel.time import duration_text, instant_text
 from streamgauge.log.journal import Journal
 from streamgauge.plan.registry import Listed, streams_of
+from streamgauge.plan.shadows import is_shadow
 from streamgauge.plan.view import View
 from streamgauge.streams.stream import Stream
 
@@ -51,7 +52,7 @@ def ls(pattern: str | None, home: Path, limit: int, as_json: bool) -> None:
     """
     gauge = open_home(home)
     queries = listed(gauge)
-    names = matching(queries, pattern)
+    names = [name for name in matching(queries, pattern) if not is_shadow(name)]
     shown = names[:limit] if limit else names
     newest = latest(gauge) if shown else {}
     rows = [(queries[name], newest.get(name, [])) for name in shown]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -18,10 +20,10 @@ from streamgauge.cli.options import open_home
 from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.said import run_statements, say
 from streamgauge.cli.watching import watch_query
+from streamgauge.execute.known import known_names
 from streamgauge.kernel.errors import StreamgaugeError
-from streamgauge.language.words import words
+from streamgauge.language.complete import complete
 from streamgauge.log import lock
-from streamgauge.plan.registry import Registry
 
 HISTORY = "sql-history"
 PROMPT = "gauge> "
@@ -47,24 +49,27 @@ def ready(text: str) -> bool:
     return not bare or bare.endswith(";") or bare.startswith("\\") or _WATCH.match(bare) is not None
 
 
-def names_in(registry: Registry) -> set[str]:
-    """All names one may want to type: streams and their columns, tables, windows, queries."""
-    schemas = [stream.schema for stream in registry.streams.values()]
-    schemas += [table.schema for table in registry.tables.values()]
-    columns = {name for schema in schemas for name in schema.names}
-    kinds = (registry.streams, registry.tables, registry.windows, registry.queries,
-             registry.names, registry.functions)  # fmt: skip
-    return columns.union(*kinds)
+class StatementCompleter(Completer):
+    """Completes what can come at the cursor: keywords of the grammar, and names that fit there.
 
+    Parameters
+    ----------
+    home
+        Directory of the gauge; it is read anew each time, since others may change it.
+    """
 
-def completer(home: Path) -> WordCompleter:
-    """Completes keywords, and names of what the home holds now."""
+    def __init__(self, home: Path) -> None:
+        self.home = home
 
-    def all_words() -> list[str]:
-        names = names_in(expected_registry(open_home(home).home))
-        return [*sorted(names), *words()]
-
-    return WordCompleter(all_words, ignore_case=True)
+    def get_completions(
+        self, document: Document, _complete_event: CompleteEvent
+    ) -> Iterator[Completion]:
+        """Words that can stand where the cursor is."""
+        known = known_names(expected_registry(open_home(self.home).home))
+        place = document.cursor_position
+        found = complete(document.text, place, known)
+        for word, kind in found.words:
+            yield Completion(word, start_position=found.start - place, display_meta=kind)
 
 
 def _keys() -> KeyBindings:
@@ -106,7 +111,7 @@ class Repl:
         self.terminal = terminal
         self.session: PromptSession[str] = PromptSession(
             history=FileHistory(str(home / HISTORY)),
-            completer=completer(home),
+            completer=StatementCompleter(home),
             complete_while_typing=False,
             key_bindings=_keys(),
             multiline=True,

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from streamgauge.cli.attend import attended, audit_option
 from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import console, home_option
 from streamgauge.cli.project import FILE, NO_PROJECT, Project, bring, load_project
@@ -29,6 +30,7 @@ PLAIN_SECONDS = 5.0
 @click.option("--engine", type=click.Choice(["spark", "local"]), help="[default: spark]")
 @click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
 @click.option("--once", is_flag=True, help="Answer all that is there now, then exit.")
+@audit_option(0)
 @click.option("--prune", is_flag=True, help="Drop queries that are not in the project.")
 @click.pass_context
 def run(
@@ -38,6 +40,7 @@ def run(
     engine: str | None,
     master: str | None,
     once: bool,
+    audit: int,
     prune: bool,
 ) -> None:
     """Run a PROJECT file (or the streamgauge.toml of a directory) until Ctrl-C or SIGTERM.
@@ -61,7 +64,8 @@ def run(
     terminal.print(f"home {home}, {len(loaded.streams)} streams, {brought}")
     vitals = Vitals(gauge)
     try:
-        with Launch(gauge, terminal, engine, master, loaded.settings).running():
+        launch = Launch(gauge, terminal, engine, master, loaded.settings)
+        with launch.running(), attended(gauge, audit):
             if once:
                 gauge.drain(timeout=math.inf)
             else:

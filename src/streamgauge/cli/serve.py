@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from streamgauge.cli.attend import AUDITED, attended, audit_option
 from streamgauge.cli.launch import Launch, clean_signals, watch
 from streamgauge.cli.options import console, home_option, open_home
 from streamgauge.gauge import Gauge, connect
@@ -43,6 +44,7 @@ ADDRESS = f"{LISTEN.scheme}://{LISTEN.host}:{LISTEN.port}"
 @click.option("--engine", type=click.Choice(["spark", "local"]), help="[default: spark]")
 @click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
 @click.option("--no-job", is_flag=True, help="Serve a home whose job runs elsewhere.")
+@audit_option(AUDITED)
 @click.option("--log", "log", type=click.Choice(["json", "text"]), help="Events on standard error.")
 @click.option("--otel", metavar="URL", help="Push the figures there by OTLP over HTTP.")
 @click.option("--grafana", is_flag=True, help="Print a Grafana dashboard and exit.")
@@ -56,6 +58,7 @@ def serve(
     engine: str | None,
     master: str | None,
     no_job: bool,
+    audit: int,
     log: str | None,
     otel: str | None,
     grafana: bool,
@@ -63,7 +66,8 @@ def serve(
     """Run the job of a home, made if it is not there, and serve it until Ctrl-C or SIGTERM.
 
     Streams, queries, answers and live feeds are under /v1, described by /v1/openapi.json; figures
-    for Prometheus are at /metrics. An address that other machines reach needs --tokens.
+    for Prometheus are at /metrics, and a page for people at /. Where the job runs here, alerts are
+    delivered and some answers audited. An address that other machines reach needs --tokens.
     """
     if grafana:
         click.echo(dashboard())
@@ -82,7 +86,11 @@ def serve(
     engine = engine or "spark"
     gauge = connect(home, engine=engine, master=master)
     launch = Launch(gauge, terminal, engine, master)
-    with launch.running(), _served(gauge, settings, terminal, log, otel):
+    with (
+        launch.running(),
+        attended(gauge, audit),
+        _served(gauge, settings, terminal, log, otel),
+    ):
         watch(gauge, lambda: None, every=WATCH_SECONDS)
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from streamgauge.contracts.picture import answer_html
 from streamgauge.kernel.time import SECOND, Instant, instant_text
 
 
@@ -115,6 +116,9 @@ class Answer:
         if self.value is None:
             return None
         return self.value + self.slope * (instant - self.as_of) / SECOND
+
+    def _repr_html_(self) -> str:
+        return answer_html(self)
 
     def __str__(self) -> str:
         name = self.query + (f"[{', '.join(map(str, self.group))}]" if self.group else "")

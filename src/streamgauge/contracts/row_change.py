@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from streamgauge.contracts.picture import row_change_html
 from streamgauge.kernel.time import Instant, instant_text
 
 
@@ -65,6 +66,9 @@ class RowChange:
             "share": self.share,
             "unseen": self.unseen,
         }
+
+    def _repr_html_(self) -> str:
+        return row_change_html(self)
 
     def __str__(self) -> str:
         sign = "+" if self.count > 0 else "-"

@@ -5,16 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamgauge.execute import declare
+from streamgauge.execute.alerts import create_alert
 from streamgauge.execute.ask import ask, check_parameters, create_query
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.show import describe, explain, show
 from streamgauge.execute.trial import Trial, located
-from streamgauge.kernel.errors import BindError, StreamgaugeError
+from streamgauge.kernel.errors import BindError, Place, StreamgaugeError
 from streamgauge.language.parse import parse, parse_all
+from streamgauge.language.places import named_place
 from streamgauge.language.statements import (
     Advance,
     Ask,
     Change,
+    CreateAlert,
     CreateFunction,
     CreateQuery,
     CreateStream,
@@ -65,6 +68,7 @@ class Script:
                 check_parameters(statement, own)
                 outcomes.append(self.execute(statement, name))
             except StreamgaugeError as error:
+                error.place = error.place or _place(text, own, line, error)
                 if len(statements) == 1:
                     raise
                 raise located(error, line) from error
@@ -94,6 +98,8 @@ class Script:
             return declare.advance(trial, said)
         if isinstance(said, CreateSummary):
             return declare.create_summary(trial, said, replace=replace)
+        if isinstance(said, CreateAlert):
+            return create_alert(trial, said, self.root, replace=replace)
         return self._shown(said)
 
     def _shown(self, said: Show | Describe | Explain) -> Outcome:
@@ -115,6 +121,12 @@ def parse_query(text: str) -> Query:
             "write SELECT ... FROM ..., without terms such as EVERY after it",
         )
     return said.query
+
+
+def _place(text: str, own: str, line: int, error: StreamgaugeError) -> Place:
+    """Where a statement that begins in a line writes what an error names."""
+    before = sum(len(part) + 1 for part in text.split("\n")[: line - 1])
+    return named_place(text, own, text.index(own, before), error.what)
 
 
 def _check_name(name: str | None, statements: list[Statement]) -> None:

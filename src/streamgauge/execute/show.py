@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pyarrow as pa
 
+from streamgauge.contracts.shown import PlanText
 from streamgauge.execute.ask import name_of, planned
 from streamgauge.execute.measured import measured
 from streamgauge.execute.names import members
@@ -21,6 +22,7 @@ from streamgauge.plan.explain_view import explain_view
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing, streams_of
 from streamgauge.plan.schema_of import schema_of
+from streamgauge.plan.shadows import is_shadow
 from streamgauge.plan.view import View
 from streamgauge.reading import Reader
 from streamgauge.streams.schema import Schema
@@ -65,6 +67,7 @@ def _queries(registry: Registry) -> Shown:
             item.version,
         )
         for item in registry.queries.values()
+        if not is_shadow(item.name)
     ]
     return ("name", "answers", "reads", "asks", "status", "version"), rows
 
@@ -125,6 +128,21 @@ def _summaries(registry: Registry) -> Shown:
     return ("name", "stream", "column", "kind", "granularities", "reaches", "buckets"), rows
 
 
+def _alerts(registry: Registry) -> Shown:
+    rows = [
+        (
+            name,
+            standing.alert.query or "audit",
+            ", ".join(map(_word, standing.alert.group)),
+            standing.alert.words,
+            ", ".join(map(str, standing.alert.targets)),
+            standing.version,
+        )
+        for name, standing in registry.alerts.items()
+    ]
+    return ("name", "on", "group", "when", "delivers", "version"), rows
+
+
 _SHOWN: dict[str, Callable[[Registry], Shown]] = {
     "queries": _queries,
     "streams": _streams,
@@ -133,6 +151,7 @@ _SHOWN: dict[str, Callable[[Registry], Shown]] = {
     "functions": _functions,
     "views": _views,
     "summaries": _summaries,
+    "alerts": _alerts,
 }
 
 
@@ -142,7 +161,8 @@ def answers(reader: Reader, registry: Registry, name: str = "") -> pa.Table:
     if len(names) == 1 and isinstance(registry.query(names[0]).asked, View):
         return _rows(reader, registry, names[0])
     wanted = set(names)
-    found = [answer for answer in reader.latest() if not wanted or answer.query in wanted]
+    given = (a for a in reader.latest() if wanted or not is_shadow(a.query))
+    found = [answer for answer in given if not wanted or answer.query in wanted]
     return pa.table(
         {
             "query": pa.array([a.query for a in found], TEXT),
@@ -192,7 +212,12 @@ def describe(registry: Registry, name: str) -> pa.Table:
         plan = bind(Select((Item(Expr("star")),), FromName(name)), registry)
         columns = schema_of(plan, registry.functions).columns
         return _table(titles, [(column, kind, "") for column, kind in columns])
-    for kept, listed in ((registry.functions, _functions), (registry.summaries, _summaries)):
+    others: tuple[tuple[Collection[str], Callable[[Registry], Shown]], ...] = (
+        (registry.functions, _functions),
+        (registry.summaries, _summaries),
+        (registry.alerts, _alerts),
+    )
+    for kept, listed in others:
         if name in kept:
             about, rows = listed(registry)
             return _table(about, [row for row in rows if row[0] == name])
@@ -214,12 +239,12 @@ def _answer_columns(registry: Registry, standing: Standing) -> list[tuple[str, s
     return [*groups, ("value", "float", "value"), ("low", "float", "bar"), ("high", "float", "bar")]
 
 
-def explained(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
+def explained(registry: Registry, name: str, *, shards: int, epoch: int) -> PlanText:
     """The plan of a registered query, of numbers or of rows."""
     asked = registry.query(name).asked
     if isinstance(asked, View):
-        return str(explain_view(asked, registry, shards=shards, epoch=epoch))
-    return explain_query(registry, name, shards=shards, epoch=epoch)
+        return PlanText(explain_view(asked, registry, shards=shards, epoch=epoch))
+    return PlanText(explain_query(registry, name, shards=shards, epoch=epoch))
 
 
 def explain(reader: Reader, trial: Trial, target: str | Ask, *, analyze: bool) -> str:
@@ -235,14 +260,14 @@ def explain(reader: Reader, trial: Trial, target: str | Ask, *, analyze: bool) -
         return _foreseen(trial, target, shards, epoch)
     names = members(trial.registry, target)
     committed = reader.registry() if epoch else trial.registry
-    plans = []
+    plans: list[str] = []
     for name in names:
         known = _known(name, committed, trial.registry)
         plans.append(explained(known, name, shards=shards, epoch=epoch))
     if analyze:
         pairs = zip(names, plans, strict=True)
         plans = [f"{plan}\n{measured(reader, name)}" for name, plan in pairs]
-    return "\n\n".join(plans)
+    return PlanText("\n\n".join(plans))
 
 
 def _known(name: str, committed: Registry, expected: Registry) -> Registry:
@@ -256,11 +281,11 @@ def _foreseen(trial: Trial, target: Ask, shards: int, epoch: int) -> str:
     rehearsal = Trial(trial.registry)
     queries: list[Query | View] = planned(rehearsal.registry, name_of(target), target)
     rehearsal.register([query for query in queries if rehearsal.standing(query.name) is None])
-    plans = []
+    plans: list[str] = []
     for query in queries:
-        plan = explained(rehearsal.registry, query.name, shards=shards, epoch=epoch)
+        plan: str = explained(rehearsal.registry, query.name, shards=shards, epoch=epoch)
         if trial.standing(query.name) is None:
             rest = plan.partition("\n")[2]
             plan = f"{query.name}, not registered\n{rest}"
         plans.append(plan)
-    return "\n\n".join(plans)
+    return PlanText("\n\n".join(plans))

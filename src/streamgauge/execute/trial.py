@@ -22,7 +22,7 @@ from streamgauge.plan.registry import Record, Registry, Standing
 from streamgauge.plan.view import View
 from streamgauge.streams.table import Table
 
-_KINDS = ("streams", "windows", "queries", "tables", "functions", "names", "summaries")
+_KINDS = ("streams", "windows", "queries", "tables", "functions", "names", "summaries", "alerts")
 _BULK = {"register": "queries", "alter": "queries", "pause": "names", "resume": "names",
          "drop": "names"}  # fmt: skip
 
@@ -134,4 +134,5 @@ def located(error: StreamgaugeError, line: int) -> StreamgaugeError:
     found: StreamgaugeError = told(
         error.what, f"{error.detail}; in the statement at line {line}", error.hint
     )
+    found.place = error.place
     return found

@@ -5,9 +5,30 @@ One root, one leaf per kind of mistake. Each leaf is also a standard exception, 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    r"""Where in a text something is, in characters; line and column count from 1.
+
+    >>> Place.at("SELECT a\nFORM s", 9, 4)
+    Place(line=2, column=1, offset=9, length=4)
+    """
+
+    line: int
+    column: int
+    offset: int
+    length: int
+
+    @classmethod
+    def at(cls, text: str, offset: int, length: int) -> Place:
+        """The place of so many characters of a text."""
+        start = text.rfind("\n", 0, offset) + 1
+        return cls(text.count("\n", 0, offset) + 1, offset - start + 1, offset, length)
+
 
 class StreamgaugeError(Exception):
-    """Root of all errors, in three parts.
+    """Root of all errors, in three parts; one about a text may know its place there.
 
     Parameters
     ----------
@@ -27,6 +48,7 @@ class StreamgaugeError(Exception):
     """
 
     exit_code = 1
+    place: Place | None = None
 
     def __init__(self, what: str, detail: str, hint: str) -> None:
         super().__init__(what, detail, hint)

@@ -22,6 +22,7 @@ from streamgauge.language.statements import (
     Advance,
     Ask,
     Change,
+    CreateAlert,
     CreateFunction,
     CreateQuery,
     CreateStream,
@@ -332,6 +333,24 @@ def _create_summary(
     return CreateSummary(name, stream, column, width, rate, depth, kind, rest)
 
 
+def _create_alert(
+    replaces: bool | None,
+    name: str,
+    watched: tuple[str, tuple[Any, ...]],
+    occasion: tuple[str, float | None, float | None],
+    *targets: tuple[str, str, str],
+) -> CreateAlert:
+    query, group = watched
+    when, level, clear = occasion
+    if (when == "alarm") != (not query):
+        raise Misuse(
+            "ALARM is what the auditor raises", "write ON AUDIT WHEN ALARM, or ON query WHEN ..."
+        )
+    if len(set(targets)) != len(targets):
+        raise Misuse("a target is written twice", _ONCE)
+    return CreateAlert(name, query, when, level, clear, group, targets, bool(replaces))
+
+
 def _refuse_twice(options: tuple[tuple[str, Any], ...]) -> None:
     names = [option for option, _ in options]
     for option in names:
@@ -347,9 +366,10 @@ def _advance(stream: str, to: Instant) -> Advance:
     return Advance(stream, to)
 
 
-_KINDS = ("query", "stream", "window", "table", "view", "function", "aggregate", "summary")
+_KINDS = ("query", "stream", "window", "table", "view", "function", "aggregate", "summary", "alert")
 _TOPICS = (
     "queries", "streams", "tables", "windows", "functions", "views", "summaries", "answers",
+    "alerts",
 )  # fmt: skip
 
 
@@ -382,6 +402,8 @@ _STATEMENTS: dict[str, Callable[..., Any]] = {
         name, target, kind or "float", aggregate=True
     ),
     "create_summary": _create_summary,
+    "create_alert": _create_alert,
+    "replacing": lambda: True,
     "pause": lambda names: Change("pause", "query", names),
     "resume": lambda names: Change("resume", "query", names),
     "drop": lambda kind, names: Change("drop", kind, names),

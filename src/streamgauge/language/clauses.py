@@ -214,4 +214,40 @@ SUMMARIES: dict[str, Callable[..., Any]] = {
     "summary_buckets": lambda count: ("buckets", count),
 }
 
-BUILDERS = {**WINDOWS, **TERMS, **OPTIONS, **SUMMARIES}
+
+
+def _crossing(
+    sure: str, side: str, level: float, back: str | None, clear: float | None
+) -> tuple[str, float, float | None]:
+    if clear is not None:
+        other = "below" if side == "above" else "above"
+        inside = clear <= level if side == "above" else clear >= level
+        if back == side or not inside:
+            raise Misuse(
+                f"CLEAR {str(back).upper()} {clear:g} does not end {side.upper()} {level:g}",
+                f"write CLEAR {other.upper()} and a number that is not {side} {level:g}",
+            )
+        clear = float(clear)
+    return f"{sure} {side}", float(level), clear
+
+
+ALERTS: dict[str, Callable[..., Any]] = {
+    "watched_query": lambda name, group: (name, group or ()),
+    "watched_group": lambda *parts: parts,
+    "watched_audit": lambda: ("", ()),
+    "crossing": _crossing,
+    "contract_broken": lambda: ("contract broken", None, None),
+    "interrupted": lambda: ("interrupted", None, None),
+    "alarm": lambda: ("alarm", None, None),
+    "certainly": lambda: "certainly",
+    "possibly": lambda: "possibly",
+    "above": lambda: "above",
+    "below": lambda: "below",
+    "level": lambda number: number,
+    "negative_level": lambda number: -number,
+    "to_webhook": lambda address: ("webhook", address, ""),
+    "to_mail": lambda folder, whom: ("mail", folder, whom),
+    "to_kafka": lambda broker, topic: ("kafka", broker, topic),
+}
+
+BUILDERS = {**WINDOWS, **TERMS, **OPTIONS, **SUMMARIES, **ALERTS}

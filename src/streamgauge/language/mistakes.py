@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from streamgauge.kernel.errors import ParseError
-from streamgauge.language.words import MAX_DEPTH, MAX_LENGTH, SIGNS, Piece, words
+from streamgauge.kernel.errors import ParseError, Place
+from streamgauge.language.words import MAX_DEPTH, MAX_LENGTH, SIGNS, Piece, pieces_from, words
 
 _WINDOW = "a window is written [RANGE 5 MINUTES], [ROWS 100] or [NOW]"
 _SIGN_OF = {kind: sign for sign, kind in SIGNS.items() if sign != "<>"}
 _SHOWN = 100
 _BEFORE_BY = frozenset({"GROUP", "ORDER"})
+# A clause that is there twice, or a word that is not known.
+_MEANT = re.compile(r"([A-Z].*) is written twice|unknown \w+ '(\w+)'")
 
 
 class Misuse(ValueError):
@@ -63,43 +66,66 @@ def place_of(text: str, place: int) -> str:
     return f"line {number}, column {column + 1}\n    {shown}\n    {' ' * (column - shift)}^"
 
 
+def _error(what: str, text: str, place: int, hint: str, length: int = 1) -> ParseError:
+    error = ParseError(what, place_of(text, place), hint)
+    error.place = Place.at(text, place, min(length, len(text) - place))
+    return error
+
+
 def strayed(text: str, place: int) -> ParseError:
     """The error of a character that fits nowhere."""
-    found, detail = text[place], place_of(text, place)
+    found = text[place]
+    line = text.find("\n", place)
+    rest = (len(text) if line < 0 else line) - place
     if found == "'":
-        return ParseError("a text is not closed", detail, "end it with ', and write '' for a quote")
+        hint = "end it with ', and write '' for a quote"
+        return _error("a text is not closed", text, place, hint, rest)
     if text.startswith('""', place):
-        return ParseError("a name is empty", detail, 'write a name between the quotes: "my name"')
+        hint = 'write a name between the quotes: "my name"'
+        return _error("a name is empty", text, place, hint, 2)
     if found == '"':
-        return ParseError("a quoted name is not closed", detail, 'end it with "')
+        return _error("a quoted name is not closed", text, place, 'end it with "', rest)
     if found == "!":
-        return ParseError("unexpected '!'", detail, "write NOT, or != for unequal")
+        return _error("unexpected '!'", text, place, "write NOT, or != for unequal")
     shown = f"'{found}'" if found.isprintable() else f"character U+{ord(found):04X}"
     hint = "write texts in single quotes and unusual names in double quotes"
-    return ParseError(f"unexpected {shown}", detail, hint)
+    return _error(f"unexpected {shown}", text, place, hint)
 
 
 def misused(text: str, misuse: Misuse) -> ParseError:
     """The error of something without meaning."""
-    return ParseError(misuse.what, place_of(text, misuse.place), misuse.hint)
+    place, length = _within(text, misuse)
+    return _error(misuse.what, text, place, misuse.hint, length)
+
+
+def _within(text: str, misuse: Misuse) -> tuple[int, int]:
+    """The word that is meant, in the clause that begins at a place, else what begins there."""
+    named = _MEANT.match(misuse.what)
+    place = misuse.place
+    if named is not None:
+        twice, seen = named[1] is not None, 0
+        # Of ON CHANGE the second word tells it from the ON of a join.
+        meant = {*re.findall("[A-Z]+", named[1])} - {"ON"} if twice else {named[2].upper()}
+        for start, piece in pieces_from(text, place):
+            if piece == ";":
+                break
+            seen += piece.upper() in meant
+            if seen == 1 + twice:
+                return start, len(piece)
+    found = next(pieces_from(text, place), None)
+    return (place, 1) if found is None else (found[0], len(found[1]))
 
 
 def too_deep(text: str, place: int) -> ParseError:
     """The error of brackets in brackets in brackets."""
-    return ParseError(
-        f"nested deeper than {MAX_DEPTH} levels",
-        place_of(text, place),
-        "name inner queries in WITH, and leave needless brackets out",
-    )
+    hint = "name inner queries in WITH, and leave needless brackets out"
+    return _error(f"nested deeper than {MAX_DEPTH} levels", text, place, hint)
 
 
 def too_long(text: str, place: int, length: int) -> ParseError:
     """The error of a statement that is longer than any that a person or a program should write."""
-    return ParseError(
-        f"a statement of {length} characters",
-        place_of(text, place),
-        f"at most {MAX_LENGTH} are read; put long lists of values into a table",
-    )
+    hint = f"at most {MAX_LENGTH} are read; put long lists of values into a table"
+    return _error(f"a statement of {length} characters", text, place, hint, length)
 
 
 def blamed(blame: Blame) -> ParseError:
@@ -118,13 +144,13 @@ def blamed(blame: Blame) -> ParseError:
     if at >= len(blame.part):
         last = blame.part[-1] if blame.part else None
         end = last.start + len(last.text) if last else 0
-        return ParseError("unexpected end", place_of(blame.text, end), _hint(blame))
+        return _error("unexpected end", blame.text, end, _hint(blame), 0)
     return _unexpected(blame.text, blame.part[at], _hint(blame))
 
 
 def _unexpected(text: str, piece: Piece, hint: str) -> ParseError:
     shown = piece.text if len(piece.text) <= 40 else piece.text[:37] + "..."
-    return ParseError(f"unexpected {shown!r}", place_of(text, piece.start), hint)
+    return _error(f"unexpected {shown!r}", text, piece.start, hint, len(piece.text))
 
 
 def _meant(piece: Piece, expected: frozenset[str], cutoff: float) -> str:

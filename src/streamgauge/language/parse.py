@@ -7,7 +7,8 @@ for Python; what is nested too deep for a reader is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from lark import Token, Tree, UnexpectedToken
 from lark.parsers.lalr_analysis import Shift
@@ -29,7 +30,7 @@ from streamgauge.language.statements import Statement
 from streamgauge.language.template import filled
 from streamgauge.language.words import MAX_DEPTH, MAX_LENGTH, Piece, Stray, pieces
 
-__all__ = ["parse", "parse_all", "parse_directly"]
+__all__ = ["Feed", "Parsed", "parse", "parse_all", "parse_directly", "parse_each"]
 
 
 def parse(text: str) -> Statement:
@@ -66,14 +67,46 @@ def parse_all(text: str) -> list[tuple[Statement, str, int]]:
     found = []
     line, counted = 1, 0
     for part in _statements(_cut(text), text):
-        start, last = part[0].start, part[-1]
+        start = part[0].start
         line, counted = line + text.count("\n", counted, start), start
-        own = text[start : last.start + len(last.text)]
-        statement = filled(own, _compiled)
-        if statement is None:
-            statement = _built(_compiled_part(part, text), text)
-        found.append((statement, own, line))
+        own = _own(part, text)
+        found.append((_statement(part, own, text), own, line))
     return found
+
+
+class Parsed(NamedTuple):
+    """One statement of a script: what it says or why it says nothing, its text and its start."""
+
+    said: Statement | ParseError
+    text: str
+    start: int
+
+
+def parse_each(text: str) -> list[Parsed]:
+    """Read a script statement by statement; one that is wrong does not keep the others back.
+
+    >>> [type(part.said).__name__ for part in parse_each("SHOW QUERY; SHOW QUERIES")]
+    ['ParseError', 'Show']
+    """
+    found = []
+    for part in _statements(_cut(text), text):
+        own = _own(part, text)
+        try:
+            said: Statement | ParseError = _statement(part, own, text)
+        except ParseError as error:
+            said = error
+        found.append(Parsed(said, own, part[0].start))
+    return found
+
+
+def _own(part: Sequence[Piece], text: str) -> str:
+    last = part[-1]
+    return text[part[0].start : last.start + len(last.text)]
+
+
+def _statement(part: Sequence[Piece], own: str, text: str) -> Statement:
+    statement = filled(own, _compiled)
+    return _built(_compiled_part(part, text), text) if statement is None else statement
 
 
 def parse_directly(text: str) -> Statement:
@@ -131,7 +164,7 @@ def _built(steps: Steps, text: str) -> Statement:
 
 
 def _tree(part: Sequence[Piece], text: str) -> Tree[Token]:
-    feed = _Feed(part)
+    feed = Feed(part)
     try:
         while feed.at < len(part):
             feed.shift(feed.token())
@@ -144,7 +177,7 @@ def _tree(part: Sequence[Piece], text: str) -> Tree[Token]:
 
 def _error(part: Sequence[Piece], at: int, text: str) -> ParseError:
     """What is wrong at a piece: feed the pieces before it once more to see what could follow."""
-    feed = _Feed(part)
+    feed = Feed(part)
     before: frozenset[str] = frozenset()
     while feed.at < at:
         if feed.at == at - 1:
@@ -153,8 +186,8 @@ def _error(part: Sequence[Piece], at: int, text: str) -> ParseError:
     return blamed(Blame(text, part, at, feed.expected(), before))
 
 
-class _Feed:
-    """A parser and the pieces it is fed with."""
+class Feed:
+    """A parser and the pieces it is fed with, one after another."""
 
     def __init__(self, part: Sequence[Piece]) -> None:
         self.part = part
@@ -178,6 +211,7 @@ class _Feed:
         return Token(kind, value, start_pos=piece.start, end_pos=end)
 
     def shift(self, token: Token) -> None:
+        """Take a token and go on to the next piece."""
         self.parser.feed_token(token)
         self.at += 1
 
@@ -213,23 +247,31 @@ class _Feed:
         elif kind in ("END", "_CLOSE") and self.open:
             self.open.pop()
 
+    def rules(self) -> frozenset[str]:
+        """Rules that could begin with a name here, as the grammar calls them."""
+        row = self._shifting("IDENT")
+        return frozenset() if row is None else frozenset(kind for kind in row if kind.islower())
+
     def _accepts(self, kind: str) -> bool:
-        """Whether the parser can take a token of this kind: reduce as it would, change nothing."""
+        return self._shifting(kind) is not None
+
+    def _shifting(self, kind: str) -> Mapping[str, Any] | None:
+        """Where the parser would take a token of this kind: reduce as it would, change nothing."""
         state = self.parser.parser_state
         states, stack = state.parse_conf.states, state.state_stack
         depth, pushed = len(stack), list[int]()
         while True:
-            row = states[pushed[-1] if pushed else stack[depth - 1]]
+            row: Mapping[str, Any] = states[pushed[-1] if pushed else stack[depth - 1]]
             action = row.get(kind)
             if action is None:
-                return False
+                return None
             if action[0] is Shift:
-                return True
+                return row
             size = len(action[1].expansion)
             kept = min(size, len(pushed))
             del pushed[len(pushed) - kept :]
             depth -= size - kept
-            row = states[pushed[-1] if pushed else stack[depth - 1]]
-            pushed.append(row[action[1].origin.name][1])
+            after = states[pushed[-1] if pushed else stack[depth - 1]]
+            pushed.append(after[action[1].origin.name][1])
             if kind == "$END" and pushed[-1] == state.parse_conf.end_state:
-                return True
+                return row

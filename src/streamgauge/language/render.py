@@ -16,6 +16,7 @@ from streamgauge.language.statements import (
     Advance,
     Ask,
     Change,
+    CreateAlert,
     CreateFunction,
     CreateQuery,
     CreateStream,
@@ -65,6 +66,8 @@ def render(statement: Statement) -> str:
         return f"{verb} WINDOW {quoted(statement.name)} AS {_window(statement.window).strip()}"
     if isinstance(statement, CreateSummary):
         return _create_summary(statement)
+    if isinstance(statement, CreateAlert):
+        return _create_alert(statement)
     if isinstance(statement, Explain):
         analyze = " ANALYZE" if statement.analyze else ""
         target = statement.target
@@ -129,6 +132,28 @@ def _create_summary(made: CreateSummary) -> str:
         f"GRANULARITY {duration_words(made.granularity)} AND COLLAPSE({made.rate}, {made.depth})"
         f"{using}" + "".join(f" {word} {text(value)}" for word, text, value in options)
     )
+
+
+def _create_alert(made: CreateAlert) -> str:
+    verb = "CREATE OR REPLACE" if made.replace else "CREATE"
+    watched = quoted(made.query) if made.query else "AUDIT"
+    if made.group:
+        watched += f" GROUP ({', '.join(constant_words(part) for part in made.group)})"
+    when = made.when.upper()
+    if made.level is not None:
+        when += f" {made.level!r}"
+    if made.clear is not None:
+        side = "BELOW" if made.when.endswith("above") else "ABOVE"
+        when += f" CLEAR {side} {made.clear!r}"
+    return (
+        f"{verb} ALERT {quoted(made.name)} ON {watched} WHEN {when} DELIVER "
+        f"{' AND '.join(_delivery(*target) for target in made.targets)}"
+    )
+
+
+def _delivery(kind: str, address: str, detail: str) -> str:
+    word = {"mail": " FOR ", "kafka": " TOPIC "}.get(kind, "")
+    return f"TO {kind.upper()} {text_words(address)}" + (word and word + text_words(detail))
 
 
 def _create_stream(made: CreateStream) -> str:

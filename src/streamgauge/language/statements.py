@@ -276,6 +276,25 @@ class CreateSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateAlert:
+    """CREATE [OR REPLACE] ALERT name ON query WHEN occasion DELIVER TO target [AND TO target].
+
+    `query` is empty for ON AUDIT. `when` is "certainly above", "possibly below" and so on with
+    `level` and, when CLEAR was written, `clear`; or "contract broken", "interrupted", "alarm".
+    Each of `targets` is (kind, address, detail): webhook, mail with FOR, kafka with TOPIC.
+    """
+
+    name: str
+    query: str
+    when: str
+    level: float | None = None
+    clear: float | None = None
+    group: tuple[Any, ...] = ()
+    targets: tuple[tuple[str, str, str], ...] = ()
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """PAUSE, RESUME or DROP of things of one kind: query, stream, window, table, function..."""
 
@@ -294,7 +313,7 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """SHOW QUERIES, STREAMS, TABLES, WINDOWS, FUNCTIONS, VIEWS, SUMMARIES, ANSWERS [OF name]."""
+    """SHOW QUERIES, STREAMS, TABLES, WINDOWS, FUNCTIONS, VIEWS and so on; ANSWERS [OF name]."""
 
     what: str
     name: str = ""
@@ -324,6 +343,7 @@ Statement: TypeAlias = (
     | CreateWindow
     | CreateFunction
     | CreateSummary
+    | CreateAlert
     | Change
     | Advance
     | Show

@@ -7,6 +7,7 @@ knows what it can go on with; only the reserved words are never names.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -134,6 +135,18 @@ def pieces(text: str) -> list[Piece]:
     return found
 
 
+def pieces_from(text: str, place: int) -> Iterator[tuple[int, str]]:
+    """Pieces that begin at a place of a text or after it, as far as it can be cut.
+
+    >>> next(pieces_from("EVERY 5 MINUTES", 7))
+    (8, 'MINUTES')
+    """
+    while (match := _PIECE.match(text, place)) is not None:
+        if match.lastgroup != "SPACE":
+            yield place, match.group()
+        place = match.end()
+
+
 @lru_cache(maxsize=1)
 def words() -> tuple[str, ...]:
     """All keywords, in upper case and alphabetical order.
@@ -167,12 +180,22 @@ def not_names() -> frozenset[str]:
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
-def quoted(name: str) -> str:
+def quoted(name: str, keywords: Set[str] | None = None) -> str:
     """A name as it is written, in quotes only where they are needed.
 
-    >>> quoted("value"), quoted("select"), quoted("two words")
-    ('value', '"select"', '"two words"')
+    Parameters
+    ----------
+    name
+        The name.
+    keywords
+        Words that are read as keywords at its place; None: wherever it stands.
+
+    Examples
+    --------
+    >>> quoted("value"), quoted("select"), quoted("two words"), quoted("rows", {"RESAMPLE"})
+    ('value', '"select"', '"two words"', 'rows')
     """
-    if _PLAIN_NAME.fullmatch(name) and not (name.isascii() and name.upper() in not_names()):
+    taken = not_names() if keywords is None else keywords
+    if _PLAIN_NAME.fullmatch(name) and not (name.isascii() and name.upper() in taken):
         return name
     return '"' + name.replace('"', '""') + '"'

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streamgauge.contracts.contract import Contract
+from streamgauge.contracts.picture import facts_html
 from streamgauge.kernel.errors import BindError, UnsupportedWindow
 from streamgauge.kernel.time import Duration, DurationLike, duration, duration_text
 from streamgauge.operators.aggregate import Aggregate
@@ -346,6 +347,19 @@ class Query:
             trend=data.get("trend", False),
             promise=Promise.from_dict(data["promise"]) if "promise" in data else None,
         )
+
+    def _repr_html_(self) -> str:
+        latest = "latest values" + ("" if self.series is None else f" of {len(self.series)} series")
+        about = {
+            "asks": self.select,
+            "of": ", ".join(self.streams),
+            "over": latest if self.window is None else self.window,
+            "where": self.where,
+            "by": ", ".join(self.cells) or None,
+            "answers": self.answer,
+            "owed": self.contract,
+        }
+        return facts_html(self.name, {name: fact for name, fact in about.items() if fact})
 
     def __str__(self) -> str:
         if self.parts:

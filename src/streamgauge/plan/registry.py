@@ -13,11 +13,13 @@ from typing import Any
 
 from streamgauge.kernel.errors import BindError, QueryNotFound, StreamgaugeError
 from streamgauge.operators.functions import Function, Functions
+from streamgauge.plan.alert import Alert, StandingAlert, check_alert, refuse_watched
 from streamgauge.plan.bounds import bounded, columns_of, refuse_bare_values
 from streamgauge.plan.freshness import check_freshness
 from streamgauge.plan.offer import Statistics
 from streamgauge.plan.promise_check import check_promise
 from streamgauge.plan.query import Query
+from streamgauge.plan.shadows import is_shadow, refuse_shadow, shadows_of
 from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.view import View
 from streamgauge.promise.costs import Costs
@@ -130,6 +132,7 @@ class Registry:
     names: dict[str, str] = field(default_factory=dict)
     summaries: dict[str, Summary] = field(default_factory=dict)
     costs: Costs = field(default_factory=Costs)
+    alerts: dict[str, StandingAlert] = field(default_factory=dict)
 
     def apply(self, records: Iterable[Record], *, epoch: int) -> list[StreamgaugeError]:
         """Fold the records of one epoch; a record that does not fit is refused, the rest holds."""
@@ -175,7 +178,13 @@ class Registry:
         elif do == "drop name":
             self._drop(self.names, "view", change["name"])
         elif do == "register":
+            refuse_shadow(change["query"]["name"])
             self._register(asked(change["query"]), epoch)
+        elif do == "shadow":
+            self._register(asked(change["query"]), epoch)
+        elif do == "drop shadows":
+            for name in filter(is_shadow, change["names"]):
+                self.queries.pop(name, None)
         elif do == "alter":
             self._alter(asked(change["query"]), epoch)
         elif do in ("pause", "resume"):
@@ -183,7 +192,14 @@ class Registry:
             old = self.query(change["name"])
             self.queries[old.name] = replace(old, status=status, epoch=epoch)
         elif do == "drop":
-            del self.queries[self.query(change["name"]).name]
+            name = self.query(change["name"]).name
+            refuse_watched(name, self.alerts)
+            del self.queries[name]
+            self._drop_shadows(name)
+        elif do == "alert":
+            self._put_alert(Alert.from_dict(change["alert"]), epoch)
+        elif do == "drop alert":
+            self._drop(self.alerts, "alert", change["name"])
         elif do != "advance":
             raise BindError(
                 f"unknown change {do!r}", "written by a newer release", "upgrade this process"
@@ -193,6 +209,7 @@ class Registry:
         """Register or alter one query as a value, as a record of it would; or raise."""
         self.changed = self.epoch = epoch
         if do == "register":
+            refuse_shadow(query.name)
             self._register(query, epoch)
         else:
             self._alter(query, epoch)
@@ -269,6 +286,14 @@ class Registry:
             raise _missing("summary", name, self.summaries)
         self._refuse_used_summary(name)
         del self.summaries[name]
+
+    def _put_alert(self, alert: Alert, epoch: int) -> None:
+        if alert.query:
+            self.query(alert.query)
+        check_alert(alert, self.queries)
+        old = self.alerts.get(alert.name)
+        fresh = StandingAlert(alert, epoch=epoch, born=epoch)
+        self.alerts[alert.name] = old.changed(alert, epoch) if old is not None else fresh
 
     def _refuse_used_summary(self, name: str) -> None:
         promises = [(user.name, user.asked.promise) for user in self.queries.values()]
@@ -383,6 +408,11 @@ class Registry:
     def _alter(self, query: Query | View, epoch: int) -> None:
         old = self.query(query.name)
         model = self._checked(query)
+        trial = {query.name: replace(old, asked=query)}
+        for standing in self.alerts.values():
+            if standing.alert.query == query.name:
+                check_alert(standing.alert, trial)
+        self._drop_shadows(query.name)
         self.queries[query.name] = replace(
             old,
             asked=query,
@@ -392,6 +422,11 @@ class Registry:
             model=model,
         )
 
+    def _drop_shadows(self, name: str) -> None:
+        """Shadows ask what a query asked; they go with it."""
+        for shadow in shadows_of(name):
+            self.queries.pop(shadow, None)
+
     def as_dict(self) -> dict[str, Any]:
         """JSON snapshot."""
         more = {
@@ -400,6 +435,7 @@ class Registry:
             "names": self.names,
             "summaries": [summary.as_dict() for summary in self.summaries.values()],
             "costs": self.costs.as_dict() if self.costs != Costs() else {},
+            "alerts": [standing.as_dict() for standing in self.alerts.values()],
         }
         return {
             "epoch": self.epoch,
@@ -428,6 +464,7 @@ class Registry:
             dict(data.get("names", {})),
             {item["name"]: Summary.from_dict(item) for item in data.get("summaries", ())},
             Costs(**data.get("costs", {})),
+            {a["alert"]["name"]: StandingAlert.from_dict(a) for a in data.get("alerts", ())},
         )
 
 

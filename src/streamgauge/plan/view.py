@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streamgauge.contracts.contract import Contract
+from streamgauge.contracts.picture import facts_html
 from streamgauge.plan.nodes import Node, Numbers, Scan, Stored, Streamed, from_json, to_json
 from streamgauge.plan.query import Cadence, liking, on_change
 from streamgauge.promise.promise import Promise
@@ -91,6 +92,10 @@ class View:
             data["mode"],
             Promise.from_dict(data["promise"]) if "promise" in data else None,
         )
+
+    def _repr_html_(self) -> str:
+        about = {"asks": self.text, "answers": self.answer, "owed": self.contract}
+        return facts_html(self.name, about)
 
     def __str__(self) -> str:
         start = "" if self.history else ", from now"

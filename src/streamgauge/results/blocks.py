@@ -9,7 +9,7 @@ share where a budget did not reach.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,10 +109,14 @@ def write_block(path: Path, block: Block, *, epoch: int) -> None:
     write_table(path, table)
 
 
-def read_block(path: Path) -> pa.Table:
-    """Read a block and expand it to the public schema."""
+def read_block(path: Path, names: Collection[str] | None = None) -> pa.Table:
+    """Read a block, or what it has of some queries, and expand it to the public schema."""
     table = read_table(path, what="a block of answers", tag=_TAG, form=FORMAT)
-    return expand(table, int(table.schema.metadata[b"epoch"]))
+    epoch = int(table.schema.metadata[b"epoch"])
+    if names is not None:
+        # Most of a block is of others; expanding them would cost more than all the rest.
+        table = table.filter(pc.is_in(table["query"], pa.array(sorted(names), pa.string())))
+    return expand(table, epoch)
 
 
 def expand(table: pa.Table, epoch: int) -> pa.Table:

@@ -7,13 +7,12 @@ they have seen and go on from there; nothing is missed and nothing comes twice.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streamgauge.contracts.answer import Answer, Charge
@@ -23,10 +22,10 @@ from streamgauge.log.home import Home
 from streamgauge.results.blocks import read_block
 
 
-def epoch_answers(home: Home, epoch: int) -> pa.Table:
-    """Answers of one epoch, by event time."""
+def epoch_answers(home: Home, epoch: int, names: Collection[str] | None = None) -> pa.Table:
+    """Answers of one epoch, or those of some queries, by event time."""
     blocks = [
-        read_block(path)
+        read_block(path, names)
         for shard in range(home.shards)
         if (path := home.answers(epoch, shard)).exists()
     ]
@@ -44,10 +43,8 @@ def epochs_after(home: Home, epoch: int) -> list[int]:
 
 def answers(home: Home, *, name: str | None = None, after: int = 0) -> pa.Table:
     """All committed answers after an epoch, of one query or of all."""
-    tables = []
-    for epoch in epochs_after(home, after):
-        table = epoch_answers(home, epoch)
-        tables.append(table if name is None else table.filter(pc.equal(table["query"], name)))
+    names = None if name is None else (name,)
+    tables = [epoch_answers(home, epoch, names) for epoch in epochs_after(home, after)]
     return pa.concat_tables(tables) if tables else ANSWERS.empty_table()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import pyarrow.compute as pc
 from fastapi import APIRouter, Query, Response
 
 from streamgauge.log.home import Home
@@ -49,9 +48,7 @@ def history(
 def _given(home: Home, name: str, of_rows: bool, epoch: int) -> list[dict[str, Any]]:
     if of_rows:
         return [change.as_dict() for change in as_row_changes(epoch_rows(home, epoch, name))]
-    table = epoch_answers(home, epoch)
-    chosen = table.filter(pc.equal(table["query"], name))
-    return [answer.as_dict() for answer in as_answers(chosen)]
+    return [answer.as_dict() for answer in as_answers(epoch_answers(home, epoch, (name,)))]
 
 
 def _first(

@@ -7,7 +7,21 @@ from typing import Any
 from fastapi import FastAPI
 
 from streamgauge.gauge import Gauge
-from streamgauge.server import about, answers, health, live, page, queries, statements, streams
+from streamgauge.server import (
+    about,
+    alerts,
+    answers,
+    audit,
+    board,
+    editing,
+    health,
+    live,
+    outlook,
+    page,
+    queries,
+    statements,
+    streams,
+)
 from streamgauge.server.access import Gate, Keys
 from streamgauge.server.desk import Desk
 from streamgauge.server.feed import Feed
@@ -16,6 +30,8 @@ from streamgauge.server.metrics import router as metrics_router
 from streamgauge.server.problems import DESCRIBED, SCHEMA, Problems
 from streamgauge.server.push import router as push_router
 from streamgauge.server.settings import Settings
+from streamgauge.server.story import Story
+from streamgauge.server.story import router as story_router
 
 VERSION = "1"
 # Routes are tried in their order, and rows come most often.
@@ -23,9 +39,14 @@ ROUTERS = (
     push_router,
     streams.router,
     queries.router,
+    board.router,
+    outlook.router,
     answers.router,
     live.router,
     statements.router,
+    alerts.router,
+    audit.router,
+    editing.router,
     about.router,
 )
 OPEN_ROUTERS = (health.router, metrics_router, page.router)
@@ -35,7 +56,9 @@ Changes are acknowledged when they are on disk; they are in force from the next 
 `status` shows. Names in paths are percent-encoded, a slash too."""
 
 
-def make_app(gauge: Gauge, settings: Settings | None = None) -> FastAPI:
+def make_app(
+    gauge: Gauge, settings: Settings | None = None, story: Story | None = None
+) -> FastAPI:
     """The application that serves a gauge.
 
     Parameters
@@ -44,6 +67,8 @@ def make_app(gauge: Gauge, settings: Settings | None = None) -> FastAPI:
         A gauge that runs, or one on a home whose job runs elsewhere.
     settings
         Limits and tokens; those of loopback without tokens when None.
+    story
+        A guided story to tell; its routes are there only with one.
     """
     settings = settings or Settings()
     problems = Problems(gauge.home)
@@ -61,11 +86,15 @@ def make_app(gauge: Gauge, settings: Settings | None = None) -> FastAPI:
     app.state.gauge = gauge
     app.state.settings = settings
     app.state.desk = Desk(gauge, settings, problems)
+    app.state.board = board.Board(app.state.desk)
     app.state.feed = Feed(gauge.home, behind=settings.behind)
     app.state.figures = Figures(gauge, settings.clock)
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router, prefix="/v1")
+    app.state.story = story
+    if story is not None:
+        app.include_router(story_router, prefix="/v1")
     for router in OPEN_ROUTERS:
         app.include_router(router)
     app.add_middleware(Gate, settings=settings, keys=Keys.read(settings.tokens), problems=problems)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streamgauge.alerts.report import read as read_alerts
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.contract import Contract
 from streamgauge.edge.clock import wall_clock
@@ -29,9 +30,11 @@ from streamgauge.log.journal import Journal, Page
 from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.shadows import is_shadow
 from streamgauge.reading import Reader
 from streamgauge.results.change_log import commits, epoch_answers
 from streamgauge.results.row_blocks import epoch_row_counts
+from streamgauge.server.audit_figures import of_audit
 from streamgauge.server.measures import AGENT_COUNTERS, MEASURES, Sample
 
 # Queries, and agents, that have series of their own; the rest is in the sums only.
@@ -125,6 +128,8 @@ class Figures:
                 *self._of_streams(),
                 *self._of_queries(),
                 *self._of_agents(),
+                *of_audit(self.reader.home, self._seen.registry, self.most),
+                *self._of_alerts(),
                 *(Sample(name, labels, total) for (name, labels), total in self._totals.items()),
             ]
             self._read = time.monotonic(), samples
@@ -187,7 +192,8 @@ class Figures:
         seconds = sum(record["seconds"] for record in self._recent)
         rows = sum(record["rows"] for record in self._recent)
         landed = self._journal.last()
-        status = Counter(standing.status for standing in seen.registry.queries.values())
+        asked = (s for s in seen.registry.queries.values() if not is_shadow(s.name))
+        status = Counter(standing.status for standing in asked)
         yield _job("job_running", lock.held(self.reader.home.root))
         yield _job("epoch", seen.epoch)
         yield _job("epoch_seconds", last.get("seconds", 0.0))
@@ -274,8 +280,9 @@ class Figures:
 
     def _listed(self) -> list[Standing]:
         """Queries that have series of their own."""
-        every = sorted(self._seen.registry.queries.values(), key=lambda standing: standing.id)
-        return every[: self.most]
+        queries = self._seen.registry.queries.values()
+        asked = (standing for standing in queries if not is_shadow(standing.name))
+        return sorted(asked, key=lambda standing: standing.id)[: self.most]
 
     def _of_all(self) -> Iterator[Sample]:
         """Figures over all queries, listed or not."""
@@ -317,6 +324,20 @@ class Figures:
             return None
         return max(0.0, _seconds(max(peaks) - min(answer.as_of for answer in answers)))
 
+    def _of_alerts(self) -> Iterator[Sample]:
+        told = read_alerts(self.reader.home)
+        yield _job("alerts", len(self._seen.registry.alerts))
+        yield _job("alerts_raised", told.standing)
+        yield _job("alert_deliveries_waiting", told.waiting)
+        yield _job("alert_deliveries_failing", told.failing)
+        for name, total in (
+            ("raises", told.raised),
+            ("clears", told.cleared),
+            ("deliveries", told.delivered),
+            ("delivery_failures", told.failed),
+        ):
+            self._totals[f"streamgauge_alert_{name}", ()] = float(total)
+
     def _of_agents(self) -> Iterator[Sample]:
         rows = self.reader.agents().to_pylist()
         states = Counter((row["stream"], row["state"] or "") for row in rows)
@@ -350,7 +371,8 @@ def _labels(standing: Standing) -> tuple[str, str]:
 def _by_query(answers: list[Answer]) -> dict[str, list[Answer]]:
     groups: dict[str, list[Answer]] = {}
     for answer in answers:
-        groups.setdefault(answer.query, []).append(answer)
+        if not is_shadow(answer.query):
+            groups.setdefault(answer.query, []).append(answer)
     return groups
 
 
@@ -389,7 +411,11 @@ def _promised(contract: Contract, answers: list[Answer]) -> float:
 def _deferred(table: pa.Table) -> dict[str, tuple[int, int]]:
     """Checks and evaluations of each deferred query, over its groups."""
     summed = table.group_by(["query"]).aggregate([("checks", "sum"), ("evaluations", "sum")])
-    return {row["query"]: (row["checks_sum"], row["evaluations_sum"]) for row in summed.to_pylist()}
+    return {
+        row["query"]: (row["checks_sum"], row["evaluations_sum"])
+        for row in summed.to_pylist()
+        if not is_shadow(row["query"])
+    }
 
 
 def _of_deferred(labels: tuple[str, str], checks: int, evaluations: int) -> Iterator[Sample]:

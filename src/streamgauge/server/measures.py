@@ -144,6 +144,54 @@ _AGENT_TOTALS = _of(
     refused="Reports of the agent that were refused.",
 )
 
+_ALERTS = _of(
+    "gauge",
+    (),
+    "",
+    alerts="Alerts that are in force.",
+    alerts_raised="Groups of alerts that are raised now.",
+    alert_deliveries_waiting="Deliveries that wait, on their way or to be tried again.",
+    alert_deliveries_failing="Of those, deliveries to targets whose last attempt failed.",
+)
+_ALERT_TOTALS = _of(
+    "counter",
+    (),
+    "alert_",
+    raises="Times that an alert was raised for a group, since the first watcher of this home.",
+    clears="Times that an alert was cleared for a group, since then.",
+    deliveries="Deliveries that a target acknowledged, since then.",
+    delivery_failures="Attempts that failed, since then.",
+)
+
+_AUDIT = _of(
+    "gauge",
+    (),
+    "audit_",
+    held_ratio="Share of audited comparisons in which bars held the truth; read it with its bar.",
+    held_low_ratio="Lower end of the bar of that share.",
+    held_high_ratio="Upper end of the bar of that share.",
+    alarms="Alarms that the auditor has raised, each a promise that is broken.",
+    evidence="Power of ten of the evidence against all audited queries together.",
+    shadows="Queries whose exact shadows run now.",
+    slower_ratio="Part by which shadows made epochs longer, in the newest round that tells.",
+) + _of(
+    "gauge",
+    _QUERY,
+    "query_audit_",
+    held_ratio="Share of audited units in which the bar of a query held; read it with its bar.",
+    held_low_ratio="Lower end of the bar of that share.",
+    held_high_ratio="Upper end of the bar of that share.",
+    evidence="Power of ten of the evidence against the promise of a query.",
+    alarm="1 when the auditor has found the promise of a query broken.",
+)
+_AUDIT_TOTALS = _of(
+    "counter",
+    (),
+    "audit_",
+    comparisons="Bars that were compared with the truth.",
+    misses="Bars among them that missed it.",
+)
+
 MEASURES: tuple[Measure, ...] = (
     *_JOB,
     *_JOB_TOTALS,
@@ -153,6 +201,10 @@ MEASURES: tuple[Measure, ...] = (
     *_STREAM_TOTALS,
     *_AGENTS,
     *_AGENT_TOTALS,
+    *_AUDIT,
+    *_AUDIT_TOTALS,
+    *_ALERTS,
+    *_ALERT_TOTALS,
 )
 BY_NAME = {measure.name: measure for measure in MEASURES}
 # Counters of agents with the column of their table.

@@ -1,4 +1,4 @@
-"""Errors as problem+json: type, title, status, detail, hint."""
+"""Errors as problem+json: type, title, status, detail, hint, and the place in a text."""
 
 from __future__ import annotations
 
@@ -48,6 +48,17 @@ SCHEMA = {
         "status": {"type": "integer"},
         "detail": {"type": "string"},
         "hint": {"type": "string"},
+        "place": {
+            "type": "object",
+            "description": "Where in the text that was sent, in characters.",
+            "required": ["line", "column", "offset", "length"],
+            "properties": {
+                "line": {"type": "integer", "minimum": 1},
+                "column": {"type": "integer", "minimum": 1},
+                "offset": {"type": "integer", "minimum": 0},
+                "length": {"type": "integer", "minimum": 0},
+            },
+        },
     },
 }
 
@@ -115,13 +126,15 @@ class Problems:
 
     def body(self, error: Told) -> dict[str, Any]:
         """The one shape of an error."""
-        return {
+        told = {
             "type": TYPE + type(error).__name__,
             "title": self.hidden(error.what)[:MOST],
             "status": status_of(error),
             "detail": self.hidden(error.detail)[:MOST],
             "hint": self.hidden(error.hint)[:MOST],
         }
+        place = error.place if isinstance(error, StreamgaugeError) else None
+        return told if place is None else {**told, "place": place._asdict()}
 
     def response(self, error: Told) -> Response:
         """An error as a response."""

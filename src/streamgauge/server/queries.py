@@ -15,6 +15,7 @@ from streamgauge.kernel.errors import BindError, StreamgaugeError
 from streamgauge.language.parse import parse
 from streamgauge.language.statements import Ask, Change, CreateQuery, Explain
 from streamgauge.plan.registry import Listed, Registry, Standing, streams_of
+from streamgauge.plan.shadows import is_shadow
 from streamgauge.plan.view import View
 from streamgauge.server.access import Author, Name, Reader
 from streamgauge.server.desk import AtDesk, Desk
@@ -65,7 +66,7 @@ def listing(
     names = sorted(
         name
         for name, item in listed.items()
-        if status in (None, item.status) and (search or "") in name
+        if status in (None, item.status) and (search or "") in name and not is_shadow(name)
     )
     following = [name for name in names if cursor is None or name > cursor]
     epoch, newest = desk.newest.read()

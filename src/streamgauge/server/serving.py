@@ -9,6 +9,7 @@ from streamgauge.gauge import Gauge
 from streamgauge.server.app import make_app
 from streamgauge.server.push import spools_of
 from streamgauge.server.settings import Settings
+from streamgauge.server.story import Story
 
 
 class Server:
@@ -22,11 +23,19 @@ class Server:
         Where, for whom, and how much.
     slow
         Seconds after which a client that has not finished the head of its request is cut off.
+    story
+        A guided story that the page tells.
     """
 
-    def __init__(self, gauge: Gauge, settings: Settings, slow: float = SLOW_SECONDS) -> None:
+    def __init__(
+        self,
+        gauge: Gauge,
+        settings: Settings,
+        slow: float = SLOW_SECONDS,
+        story: Story | None = None,
+    ) -> None:
         self.settings = settings
-        self.app: FastAPI = make_app(gauge, settings)
+        self.app: FastAPI = make_app(gauge, settings, story)
         files = Certificates(settings.cert, settings.key)
         self._web = WebServer(
             self.app, settings.listen, files, slow=slow, name="streamgauge-server"

@@ -161,9 +161,12 @@ class StreamShape(BaseModel):
     in_force: bool
     rows: int
     late: int | None
+    lateness: float
     dead_letters: int
     reached: str | None
     interruption: dict[str, Any]
+    agents: dict[str, int]
+    readers: int
 
 
 class Rows(BaseModel):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
 
+from streamgauge.contracts.answer import Answer
 from streamgauge.execute.script import Script
 from streamgauge.kernel.errors import BindError
-from streamgauge.kernel.time import duration, duration_text, instant_text
+from streamgauge.kernel.time import SECOND, duration, duration_text, instant_text
 from streamgauge.language.parse import parse
 from streamgauge.language.statements import Change, CreateStream
 from streamgauge.plan.registry import streams_of
@@ -21,7 +24,7 @@ from streamgauge.streams.stream import Stream
 
 router = APIRouter(tags=["streams"])
 
-MOST_AGENTS = 20
+MOST_SILENT = 20
 LATE = ("drop", "allow", "revise")
 SOURCES = {
     "files": ("path", "format", "time_unit", "header", "delimiter"),
@@ -39,58 +42,89 @@ class Streams(BaseModel):
     streams: list[StreamShape]
 
 
-def _as_dict(desk: Desk, stream: Stream, *, in_force: bool, alone: bool) -> dict[str, Any]:
-    tally = desk.tally
-    tally.read()
-    reached = tally.reached.get(stream.name)
-    late = tally.late_in_all if alone else tally.late.get(stream.name, 0)
+class _Silence:
+    """What is silent, by stream: agents, and answers that rest on series that are.
+
+    All streams are read at once; a listing of many would read the same answers for each.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self.readers: Counter[str] = Counter()
+        self.answers: dict[str, list[Answer]] = {}
+        self.agents: dict[str, list[dict[str, Any]]] = {}
+        _, newest = desk.newest.read()
+        for standing in desk.catalog.committed().queries.values():
+            silent = [a for a in newest.get(standing.name, ()) if a.basis == "interrupted"]
+            for stream in streams_of(standing.asked):
+                self.readers[stream] += 1
+                if silent:
+                    self.answers.setdefault(stream, []).extend(silent)
+        for row in desk.gauge.agents().to_pylist():
+            self.agents.setdefault(row["stream"], []).append(row)
+
+    def told(self, stream: Stream) -> dict[str, Any]:
+        """Who of a stream is silent, and since when."""
+        silent = self.answers.get(stream.name, [])
+        gone = [row for row in self._agents(stream) if row["state"] == "interrupted"]
+        gap = stream.expected_gap
+        return {
+            "expected_gap": None if gap is None else duration_text(gap),
+            "answers": len(silent),
+            "queries": list(dict.fromkeys(answer.query for answer in silent))[:MOST_SILENT],
+            "since": min((instant_text(answer.as_of) for answer in silent), default=None),
+            "agents": [row["agent"] for row in gone[:MOST_SILENT]],
+            "heard": [row["heard"] for row in gone[:MOST_SILENT]],
+            "interrupted": bool(silent or gone),
+        }
+
+    def counted(self, stream: Stream) -> dict[str, int]:
+        """How many agents feed a stream, and what they sent of what they read."""
+        rows = self._agents(stream)
+        gone = sum(row["state"] == "interrupted" for row in rows)
+        sums = {name: sum(row[name] or 0 for row in rows) for name in ("readings", "updates")}
+        return {"heard": len(rows) - gone, "interrupted": gone, **sums}
+
+    def _agents(self, stream: Stream) -> list[dict[str, Any]]:
+        return self.agents.get(stream.name, [])
+
+
+def _shown(desk: Desk, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """Streams as they are shown: those of some names, or all by name."""
+    held, expected = desk.catalog.committed().streams, desk.catalog.expected()
+    wanted = sorted(expected.streams) if names is None else names
+    silence = _Silence(desk)
+    desk.tally.read()
+    return [_as_dict(desk, expected.stream(name), held, silence) for name in wanted]
+
+
+def _as_dict(
+    desk: Desk, stream: Stream, held: Collection[str], silence: _Silence
+) -> dict[str, Any]:
+    tally, name = desk.tally, stream.name
+    reached = tally.reached.get(name)
     declaration = stream.as_dict()
     hide = desk.problems.hidden
     source = declaration["source"].items()
     shown = {name: hide(value) if isinstance(value, str) else value for name, value in source}
     return {
-        "name": stream.name,
+        "name": name,
         "declaration": {**declaration, "source": shown},
-        "in_force": in_force,
-        "rows": tally.rows[stream.name],
-        "late": late,
-        "dead_letters": tally.dead(stream.name),
+        "in_force": name in held,
+        "rows": tally.rows[name],
+        "late": tally.late_in_all if len(held) == 1 else tally.late.get(name, 0),
+        "lateness": tally.behind.get(name, 0) / SECOND,
+        "dead_letters": tally.dead(name),
         "reached": None if reached is None else instant_text(reached),
-        "interruption": _interruption(desk, stream),
-    }
-
-
-def _interruption(desk: Desk, stream: Stream) -> dict[str, Any]:
-    """What is silent: agents of the stream, and answers that rest on series that are."""
-    _, newest = desk.newest.read()
-    readers = [
-        standing.name
-        for standing in desk.catalog.committed().queries.values()
-        if stream.name in streams_of(standing.asked)
-    ]
-    silent = sum(
-        answer.basis == "interrupted" for name in readers for answer in newest.get(name, ())
-    )
-    agents = desk.gauge.agents(stream.name).to_pylist()
-    gone = [row["agent"] for row in agents if row["state"] == "interrupted"]
-    gap = stream.expected_gap
-    return {
-        "expected_gap": None if gap is None else duration_text(gap),
-        "answers": silent,
-        "agents": gone[:MOST_AGENTS],
-        "interrupted": bool(silent or gone),
+        "interruption": silence.told(stream),
+        "agents": silence.counted(stream),
+        "readers": silence.readers[name],
     }
 
 
 @router.get("/streams", response_model=Streams)
 def listing(desk: AtDesk, _caller: Reader) -> Response:
     """All streams with their figures."""
-    held, expected = desk.catalog.committed().streams, desk.catalog.expected().streams
-    shown = [
-        _as_dict(desk, stream, in_force=name in held, alone=len(held) == 1)
-        for name, stream in sorted(expected.items())
-    ]
-    return said({"streams": shown})
+    return said({"streams": _shown(desk)})
 
 
 @router.get("/streams/{name}", response_model=StreamShape)
@@ -100,10 +134,7 @@ def show(name: Name, desk: AtDesk, _caller: Reader) -> Response:
 
 
 def _one(desk: Desk, name: str, status: int = 200) -> Response:
-    stream = desk.catalog.expected().stream(name)
-    held = desk.catalog.committed().streams
-    shown = _as_dict(desk, stream, in_force=name in held, alone=len(held) == 1)
-    return said(shown, status)
+    return said(_shown(desk, [name])[0], status)
 
 
 @router.post("/streams", status_code=201, response_model=StreamShape)

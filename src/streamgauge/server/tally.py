@@ -24,6 +24,8 @@ class Tally:
         self.late: Counter[str] = Counter()
         self.late_in_all = 0
         self.reached: dict[str, int] = {}
+        # How far the rows that came last lay behind those before them, by stream.
+        self.behind: dict[str, int] = {}
         self._epoch = 0
         self._buried: dict[str, dict[str, int]] = {}
         self._lock = threading.Lock()
@@ -33,11 +35,15 @@ class Tally:
         with self._lock:
             journal = Journal(self.home)
             for record in commits(self.home, after=self._epoch):
+                newest: dict[str, int] = {}
                 for number in range(record["start"] + 1, record["epoch"] + 1):
                     page = journal.page(number)
                     for segment in page.segments:
                         self.rows[segment.stream] += segment.rows
+                        behind = max(segment.peak - segment.low, newest.get(segment.stream, 0))
+                        newest[segment.stream] = behind
                     self.reached = page.peaks
+                self.behind |= newest
                 self.late.update(record.get("late_by", {}))
                 self.late_in_all += record["late"]
                 self._epoch = record["epoch"]

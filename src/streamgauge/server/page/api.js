@@ -1,5 +1,7 @@
 // Speaking with the server: requests, problems, and the live feed with resume.
 
+import { announce } from "./dom.js";
+
 const TOKEN = "streamgauge.token";
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 10_000;
@@ -36,23 +38,29 @@ export function path(parts, ...names) {
   return parts.reduce((made, part, i) => made + encodeURIComponent(names[i - 1]) + part);
 }
 
-async function asked(method, where, { body, version, signal } = {}) {
-  const sent = { method, headers: headers(), signal };
+function unheard(error) {
+  if (error.name === "AbortError") throw error;
+  throw new Problem({ detail: String(error.message), hint: "look whether it runs" }, 0);
+}
+
+async function fetched(method, where, { body, version, signal, more } = {}) {
+  const sent = { method, headers: headers(more), signal };
   if (body !== undefined) {
     sent.body = JSON.stringify(body);
     sent.headers["Content-Type"] = "application/json";
   }
   if (version !== undefined) sent.headers["If-Match"] = `"${version}"`;
-  let response;
-  try {
-    response = await fetch(`v1${where}`, sent);
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Problem({ detail: String(error.message), hint: "look whether it runs" }, 0);
-  }
+  const response = await fetch(`v1${where}`, sent).catch(unheard);
   if (response.status === 401) document.dispatchEvent(new CustomEvent("sign-in"));
-  if (!response.ok) throw new Problem(await response.json().catch(() => ({})), response.status);
-  return response.status === 204 ? null : response.json();
+  if (!response.ok && response.status !== 304) {
+    throw new Problem(await response.json().catch(() => ({})), response.status);
+  }
+  return response;
+}
+
+async function asked(method, where, options) {
+  const response = await fetched(method, where, options);
+  return response.status === 204 ? null : response.json().catch(unheard);
 }
 
 export const get = (where, options) => asked("GET", where, options);
@@ -122,20 +130,60 @@ export function follow(where, on, since = null) {
   return () => halt.abort();
 }
 
-/** Call again and again, never twice at once, until the function that is given back is called. */
-export function repeat(seconds, look) {
+/**
+ * A resource that is looked at again and again: each call gives it, or null when it is as before.
+ * The server tells by its tag, and sends nothing then.
+ */
+export function changing() {
+  let known = null;
+  return async (where, options = {}) => {
+    const same = known?.where === where ? { "If-None-Match": known.tag } : {};
+    const response = await fetched("GET", where, { ...options, more: same });
+    if (response.status === 304) return null;
+    known = { where, tag: response.headers.get("ETag") };
+    return response.json().catch(unheard);
+  };
+}
+
+let audible = true;
+
+/** Say whether the server is heard, once for each change. */
+export function heard(now) {
+  if (now || audible) announce(now ? "live" : "the server is not heard; trying again");
+  audible = now;
+}
+
+/**
+ * Call again and again, never twice at once and only while the page is looked at, until the function
+ * that is given back is called. `failed` gets problems other than a server that is not heard.
+ */
+export function repeat(seconds, look, failed = () => {}) {
   let timer = null;
   let over = false;
+  let resting = false;
   async function round() {
+    resting = document.hidden;
+    if (resting) return;
     try {
       await look();
+      if (!over) heard(true);
+    } catch (error) {
+      if (over || error.name === "AbortError") return;
+      if (!(error instanceof Problem)) throw error;
+      if (error.status === 0) heard(false);
+      else failed(error);
     } finally {
       if (!over) timer = setTimeout(round, 1000 * seconds);
     }
   }
+  function back() {
+    if (resting && !document.hidden) round();
+  }
+  document.addEventListener("visibilitychange", back);
   round();
   return () => {
     over = true;
     clearTimeout(timer);
+    document.removeEventListener("visibilitychange", back);
   };
 }

@@ -16,37 +16,62 @@ export function shade(by) {
 
 /** An answer: its value, and its bar on a scale from `scale.low` to `scale.high`. */
 export function figure(answer, scale = around([answer])) {
-  return el(
-    "span",
-    { class: "answer", "data-basis": answer.basis, "data-met": answer.contract_met },
-    el("span", { class: "value" }, number(answer.value)),
-    bar(answer, scale),
-  );
+  const drawn = el("span", { class: "answer" }, el("span", { class: "value" }), blank(WIDTH, HEIGHT));
+  return refigure(drawn, answer, scale);
+}
+
+/** Show another answer in a figure that is there already, so that its bar glides. */
+export function refigure(drawn, answer, scale = around([answer])) {
+  const [value, picture] = drawn.children;
+  drawn.setAttribute("data-basis", answer.basis);
+  drawn.setAttribute("data-met", answer.contract_met);
+  const text = number(answer.value);
+  if (value.textContent !== text) value.textContent = text;
+  rebar(picture, answer, scale, WIDTH, HEIGHT);
+  return drawn;
 }
 
 /** Only the bar. */
 export function bar(answer, scale = around([answer]), width = WIDTH, height = HEIGHT) {
-  const label = spoken(answer);
-  const drawn = svg("svg", {
-    class: "bar", role: "img", "aria-label": label, viewBox: `0 0 ${width} ${height}`,
-    width, height, "data-low": answer.low ?? "", "data-high": answer.high ?? "",
-  });
-  drawn.append(svg("title", {}, label));
-  drawn.append(svg("rect", { class: "track", x: 0, y: height / 2 - 1, width, height: 2 }));
-  if (answer.value === null) return drawn;
-  const at = placer(scale, width);
-  const low = answer.low === null ? 0 : at(answer.low);
-  const high = answer.high === null ? width : at(answer.high);
-  for (const part of parts(answer, low, Math.max(high - low, 2))) drawn.append(rect(part, height));
-  const x = at(answer.value);
-  drawn.append(svg("rect", { class: "tick", x: x - 1, y: 0, width: 2, height }));
+  return rebar(blank(width, height), answer, scale, width, height);
+}
+
+function blank(width, height) {
+  const drawn = svg("svg", { class: "bar", role: "img", viewBox: `0 0 ${width} ${height}`, width, height });
+  drawn.append(svg("title"), svg("rect", { class: "track", x: 0, y: height / 2 - 1, width, height: 2 }));
   return drawn;
 }
 
-function rect(part, height) {
-  const drawn = svg("rect", { class: part.class, x: part.x, y: 4, width: part.width, height: height - 8 });
-  drawn.append(svg("title", {}, part.title));
+function rebar(drawn, answer, scale, width, height) {
+  const label = spoken(answer);
+  drawn.setAttribute("aria-label", label);
+  drawn.setAttribute("data-low", answer.low ?? "");
+  drawn.setAttribute("data-high", answer.high ?? "");
+  drawn.firstChild.textContent = label;
+  const pieces = answer.value === null ? [] : pictured(answer, scale, width, height);
+  // The title and the track stay; pieces are used again where they are.
+  while (drawn.children.length > pieces.length + 2) drawn.lastChild.remove();
+  pieces.forEach((piece, i) => {
+    let rect = drawn.children[i + 2];
+    if (rect === undefined) {
+      rect = svg("rect", {}, svg("title"));
+      drawn.append(rect);
+    }
+    for (const name of ["class", "x", "y", "width", "height"]) rect.setAttribute(name, piece[name]);
+    rect.firstChild.textContent = piece.title;
+  });
   return drawn;
+}
+
+/** The rectangles of a bar: one for each charge, and the tick at the value. */
+function pictured(answer, scale, width, height) {
+  const at = placer(scale, width);
+  const low = answer.low === null ? 0 : at(answer.low);
+  const high = answer.high === null ? width : at(answer.high);
+  const size = Math.max(high - low, 2);
+  const spread = parts(answer, Math.min(low, width - size), size);
+  const tick = { class: "tick", x: at(answer.value) - 1, y: 0, width: 2, height, title: number(answer.value) };
+  return [...spread.map((part) => ({ ...part, y: 4, height: height - 8 })), tick];
 }
 
 /** Pieces of a bar in proportion to its charges; one plain piece when nobody is charged. */
@@ -83,13 +108,23 @@ function placer(scale, width) {
 
 /** The last answers as a line inside their bars. */
 export function sparkline(answers, width = 120, height = 24) {
-  const known = answers.filter((answer) => answer.value !== null);
-  const drawn = svg("svg", {
-    class: "sparkline", "aria-hidden": "true", viewBox: `0 0 ${width} ${height}`, width, height,
-  });
-  if (known.length < 2) return drawn;
+  const drawn = svg(
+    "svg",
+    { class: "sparkline", "aria-hidden": "true", viewBox: `0 0 ${width} ${height}`, width, height },
+    svg("polygon", { class: "band" }),
+    svg("polyline", { class: "line" }),
+  );
+  return respark(drawn, answers, width, height);
+}
+
+/** Show other answers in a sparkline that is there already. */
+export function respark(drawn, answers, width = 120, height = 24) {
+  const [band, line] = drawn.children;
+  const given = answers.filter((answer) => answer.value !== null);
+  // One answer stands since it was given: a level line.
+  const known = given.length === 1 ? [...given, ...given] : given;
   const scale = around(known);
-  const up = placer({ low: scale.low, high: scale.high }, height);
+  const up = placer(scale, height);
   const points = known.map((answer, i) => ({
     x: (width * i) / (known.length - 1),
     value: height - up(answer.value),
@@ -98,7 +133,7 @@ export function sparkline(answers, width = 120, height = 24) {
   }));
   const upper = points.map((p) => `${p.x},${p.high}`);
   const lower = points.map((p) => `${p.x},${p.low}`).reverse();
-  drawn.append(svg("polygon", { class: "band", points: [...upper, ...lower].join(" ") }));
-  drawn.append(svg("polyline", { class: "line", points: points.map((p) => `${p.x},${p.value}`).join(" ") }));
+  band.setAttribute("points", [...upper, ...lower].join(" "));
+  line.setAttribute("points", points.map((p) => `${p.x},${p.value}`).join(" "));
   return drawn;
 }

@@ -1,10 +1,11 @@
 // The frame of the page: which page is shown, who is signed in, whether the server is heard.
 
-import { get, useToken } from "./api.js";
-import { announce, el, put } from "./dom.js";
+import { get, heard, useToken } from "./api.js";
+import { el, put } from "./dom.js";
 import * as alerts from "./alerts.js";
 import * as audit from "./audit.js";
 import * as editor from "./editor.js";
+import { problem } from "./problem.js";
 import * as queries from "./queries.js";
 import * as query from "./query.js";
 import { tell } from "./story.js";
@@ -22,20 +23,64 @@ const PAGES = {
 };
 
 const place = document.getElementById("main");
-let leave = null;
+let leave = () => {};
 
 function route() {
   const [first, ...rest] = location.hash.replace(/^#\/?/, "").split("/");
-  const name = first in PAGES ? first : "queries";
-  leave?.();
+  const name = first || "queries";
+  const what = rest.length ? decoded(rest.join("/")) : null;
+  leave();
+  leave = () => {};
   put(place);
   for (const link of document.querySelectorAll("#nav a")) {
     if (link.dataset.page === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  const what = rest.length ? decodeURIComponent(rest.join("/")) : null;
-  document.title = `${what ?? PAGES[name].word} - Streamgauge`;
-  leave = PAGES[name].show(place, what) ?? null;
+  const known = Object.hasOwn(PAGES, name);
+  document.title = `${what ?? (known ? PAGES[name].word : "No such page")} - Streamgauge`;
+  leave = known ? shown(PAGES[name], what) : missing(name);
+}
+
+/** Show a page, which may take its time; gives what ends it, also when it is not all there yet. */
+function shown(page, what) {
+  // Each has a place of its own, so that one that comes late does not draw over the next.
+  const inside = put(place, el("div")).firstChild;
+  let over = false;
+  let end = null;
+  Promise.resolve()
+    .then(() => (over ? null : page.show(inside, what)))
+    .then((ending) => {
+      end = typeof ending === "function" ? ending : null;
+      if (over) end?.();
+    })
+    .catch((error) => {
+      if (over || error.name === "AbortError") return;
+      put(inside, problem(error));
+      // A mistake of the page itself belongs into the log as well.
+      if (error.status === undefined) throw error;
+    });
+  return () => {
+    over = true;
+    end?.();
+  };
+}
+
+function missing(name) {
+  put(place, problem({
+    title: "There is no such page",
+    detail: `The address ends with ${name}.`,
+    hint: "Choose one from the menu above.",
+  }));
+  return () => {};
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // Typed by hand, with a percent sign that escapes nothing.
+    return text;
+  }
 }
 
 function menu() {
@@ -72,15 +117,24 @@ function signIn() {
 async function start() {
   try {
     const about = await get("/about");
+    heard(true);
     if (about.story) tell(document.getElementById("story"));
     route();
   } catch (error) {
-    if (error.status !== 401) announce(`${error.title}. ${error.hint}`);
-    if (error.status === 0) setTimeout(start, 1000);
+    if (error.status === undefined) throw error;
+    if (error.status === 0) {
+      heard(false);
+      setTimeout(start, 1000);
+    } else if (error.status !== 401) put(place, problem(error));
   }
 }
 
 document.addEventListener("sign-in", signIn);
+document.querySelector(".skip").addEventListener("click", (event) => {
+  // The address says which page is shown, so this link must not become a part of it.
+  event.preventDefault();
+  place.focus();
+});
 window.addEventListener("hashchange", () => {
   route();
   place.focus();

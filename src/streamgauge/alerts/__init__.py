@@ -1,0 +1,1 @@
+"""Alerts: crossings of answers, judged by their bars, each delivered once."""

@@ -1,0 +1,68 @@
+"""Webhooks: a POST of JSON that is repeated until the receiver says that it has it.
+
+The header `Idempotency-Key` carries the id of the crossing. After a crash between the receiver's
+reply and the note of it the same id comes once more; whoever honours the key sees it once.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import ssl
+from urllib.parse import unquote, urlsplit
+
+from streamgauge.alerts.outbox import Delivery
+from streamgauge.alerts.undelivered import Undelivered
+from streamgauge.plan.alert import Target
+
+TIMEOUT_SECONDS = 5.0
+MOST_READ = 4096
+
+
+class WebhookSender:
+    """Posts crossings to one address; follows no redirect, which could lead anywhere.
+
+    Parameters
+    ----------
+    target
+        A webhook.
+    """
+
+    def __init__(self, target: Target) -> None:
+        parts = urlsplit(target.address)
+        self.host, self.port = parts.hostname or "", parts.port
+        self.path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._tls = ssl.create_default_context() if parts.scheme == "https" else None
+        self._headers = {"Content-Type": "application/json", "User-Agent": "streamgauge"}
+        if parts.username is not None:
+            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            coded = base64.b64encode(pair.encode()).decode()
+            self._headers["Authorization"] = f"Basic {coded}"
+
+    def send(self, delivery: Delivery) -> None:
+        """Post it; any reply but 2xx is none."""
+        crossing = delivery.crossing
+        body = json.dumps(crossing.as_dict()).encode()
+        headers = {**self._headers, "Idempotency-Key": crossing.id}
+        connection = self._connection()
+        try:
+            connection.request("POST", self.path, body, headers)
+            reply = connection.getresponse()
+            reply.read(MOST_READ)
+        except (OSError, http.client.HTTPException) as error:
+            raise Undelivered(f"{type(error).__name__}: {error}") from error
+        finally:
+            connection.close()
+        if not 200 <= reply.status < 300:
+            raise Undelivered(f"the receiver said {reply.status}")
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._tls is None:
+            return http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_SECONDS)
+        return http.client.HTTPSConnection(
+            self.host, self.port, timeout=TIMEOUT_SECONDS, context=self._tls
+        )
