@@ -23,7 +23,7 @@ number of others read it and change its queries meanwhile.
 \b
 First steps:
   streamgauge doctor          is everything here that is needed?
-  streamgauge demo            live answers of a synthetic plant
+  streamgauge demo            live answers of a synthetic plant, on a page
   streamgauge run FILE.toml   run a project; then, from another terminal:
   streamgauge serve           the same over HTTP, with metrics
   streamgauge ls              what is asked, and the newest answers

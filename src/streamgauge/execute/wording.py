@@ -124,6 +124,9 @@ def _aggregate(query: Query, computed: dict[str, Expr]) -> Expr:
         args.append(literal(select.argument))
     if select.weight is not None:
         args.append(Expr("weight", (computed.get(select.weight, column(select.weight)),)))
+    if select.name == "distinct" and query.contract.tolerance == "exact":
+        # The other word has an error of its own when none is stated.
+        return Expr("aggregate", (Expr("distinct", tuple(args)),), "count")
     return Expr("aggregate", tuple(args), _SAID.get(select.name, select.name))
 
 

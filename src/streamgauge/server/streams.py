@@ -16,6 +16,7 @@ from streamgauge.kernel.time import SECOND, duration, duration_text, instant_tex
 from streamgauge.language.parse import parse
 from streamgauge.language.statements import Change, CreateStream
 from streamgauge.plan.registry import streams_of
+from streamgauge.plan.shadows import is_shadow
 from streamgauge.server.access import Admin, Name, Reader
 from streamgauge.server.desk import AtDesk, Desk, fitting
 from streamgauge.server.shapes import NewStream, Rows, StreamShape, said
@@ -56,7 +57,7 @@ class _Silence:
         for standing in desk.catalog.committed().queries.values():
             silent = [a for a in newest.get(standing.name, ()) if a.basis == "interrupted"]
             for stream in streams_of(standing.asked):
-                self.readers[stream] += 1
+                self.readers[stream] += not is_shadow(standing.name)
                 if silent:
                     self.answers.setdefault(stream, []).extend(silent)
         for row in desk.gauge.agents().to_pylist():
