@@ -18,7 +18,7 @@ from streamgauge.audit.ledger import Ledger
 from streamgauge.audit.report import read
 from streamgauge.audit.shadow import LIFE
 from streamgauge.cli.app import main
-from streamgauge.kernel.errors import BindError, EngineFailure
+from streamgauge.kernel.errors import BindError, EngineFailure, QueryNotFound
 from streamgauge.kernel.files import read_json
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.shadows import is_shadow
@@ -95,6 +95,9 @@ def test_listings_leave_shadows_out(walk: Walk, tmp_path: Path) -> None:
         assert [query["name"] for query in json.loads(said.output)["queries"]] == ["heat"]
         asked = set(walk.gauge.sql("SHOW ANSWERS")["query"].to_pylist())  # type: ignore[index,union-attr]
         assert asked == {"heat"}
+        with pytest.raises(QueryNotFound) as refused:
+            walk.gauge.registry().query("cold")
+        assert refused.value.detail == "there are heat"
 
 
 def test_what_is_not_audited_says_why(walk: Walk) -> None:

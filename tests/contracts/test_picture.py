@@ -132,6 +132,7 @@ def test_colours_stand_out_on_white_and_on_black(light: float) -> None:
 def test_numbers_read_as_on_the_page() -> None:
     texts = {
         1234567.891: "1,234,570",
+        1234567.0: "1,234,567",
         -0.25: "-0.25",
         0.0: "0",
         2.5e12: "2.500e+12",

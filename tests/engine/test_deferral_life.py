@@ -272,3 +272,14 @@ def test_a_late_row_widens_the_bar_or_is_taken(tmp_path: Path, late: Late) -> No
         assert (newest.value, newest.high) == (2.0, 5.25)
         assert (newest.charges[-1].by, newest.charges[-1].width) == ("late rows", 3.0)
         assert not newest.contract_met
+
+
+def test_cells_are_told_before_any_row_has_come(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    gauge = sg.connect(tmp_path / "home", engine="local")
+    gauge.stream("plant", sg.files(tmp_path / "in"), time="ts", key="series", schema=SCHEMA)
+    gauge.register(Query("calm", "plant", sg.avg("x"), series=("a", "b"), contract=TIGHT))
+    while gauge.step():
+        pass
+    assert gauge.deferrals().num_rows <= 1
+    assert gauge.deferrals("calm")["evaluations"].to_pylist() in ([], [0])

@@ -48,7 +48,8 @@ def message(crossing: Crossing, whom: str) -> bytes:
     made = EmailMessage(policy=policy.SMTP)
     made["From"] = SENDER
     made["To"] = whom
-    made["Subject"] = crossing.title
+    # Groups are values of rows: what would end a line there ends no header.
+    made["Subject"] = "".join(c if c.isprintable() else " " for c in crossing.title)
     made["Date"] = format_datetime(datetime.fromisoformat(crossing.at))
     made["Message-ID"] = f"<{crossing.id}@streamgauge>"
     made["Auto-Submitted"] = "auto-generated"

@@ -7,9 +7,11 @@ small file beside it, a line each, so that a crash repeats no more than the one 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from streamgauge.alerts.crossing import Crossing
 from streamgauge.kernel.files import write_whole
 from streamgauge.plan.alert import Target
 
+LOG = logging.getLogger(__name__)
 ACKNOWLEDGED = "acknowledged.jsonl"
 
 
@@ -93,6 +96,7 @@ class Outbox:
                 lane = self.lanes.setdefault(target.key, Lane(target))
                 lane.last += 1
                 lane.waiting.append(Delivery(lane.last, crossing))
+                self.dirty = True
 
     def head(self, key: str) -> Delivery | None:
         """The next delivery of a lane that is on disk, or None."""
@@ -111,10 +115,15 @@ class Outbox:
             self.dirty = True
             line = json.dumps([key, delivery.place])
             self._lines.append(line)
-            with self._log.open("a") as log:
-                log.write(line + "\n")
-                log.flush()
-                os.fsync(log.fileno())
+            try:
+                with self._log.open("a") as log:
+                    # What was cut short before ends here, so that it spoils no other line.
+                    log.write(f"\n{line}\n")
+                    log.flush()
+                    os.fsync(log.fileno())
+            except OSError as error:
+                # The next saving knows it; only a crash until then would have it sent again.
+                LOG.warning("alert %s was delivered, not noted: %s", delivery.crossing.id, error)
 
     def missed(self, key: str, reason: str) -> int:
         """Note that an attempt failed; the attempts at this delivery so far."""
@@ -183,7 +192,12 @@ class Outbox:
 def acknowledged(log: Path) -> list[tuple[str, int]]:
     """Lane and place of each acknowledgement of a file; a line that was cut short is none."""
     try:
-        lines = log.read_text().split("\n")[:-1]
+        lines = log.read_text(errors="replace").split("\n")
     except FileNotFoundError:
         return []
-    return [(key, place) for key, place in map(json.loads, lines)]
+    found = []
+    for line in lines:
+        with suppress(ValueError):
+            key, place = json.loads(line)
+            found.append((key, place))
+    return found

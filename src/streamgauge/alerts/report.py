@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from streamgauge.alerts.crossing import CLEARED, RAISED, Crossing
@@ -10,7 +11,7 @@ from streamgauge.alerts.outbox import ACKNOWLEDGED, Lane, acknowledged
 from streamgauge.alerts.watcher import FOLDER
 from streamgauge.kernel.files import read_json
 from streamgauge.log.home import Home
-from streamgauge.results.follower import STATE
+from streamgauge.results.follower import STATE, readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,14 @@ def read(home: Home) -> Report:
     """Read what the watcher of a home has saved."""
     kept = home.root / FOLDER / STATE
     try:
-        known = read_json(kept)
+        with readable(kept):
+            return _read(kept)
     except FileNotFoundError:
         return Report()
+
+
+def _read(kept: Path) -> Report:
+    known = read_json(kept)
     state = known["state"]
     gone = set(acknowledged(kept.with_name(ACKNOWLEDGED)))
     lanes = [Lane.from_dict(item) for item in state["lanes"]]

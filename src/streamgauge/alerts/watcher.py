@@ -28,6 +28,7 @@ from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.schema import ANSWERS
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.latest import latest_answers
+from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.time import instant_text
 from streamgauge.log.home import Home
 from streamgauge.plan.alert import StandingAlert
@@ -135,7 +136,11 @@ class Watcher(Follower):
 
     def save(self) -> None:
         """Write down what is raised and what waits; only then may it be sent."""
-        super().save()
+        try:
+            super().save()
+        except (OSError, StreamgaugeError):
+            self.outbox.dirty = True
+            raise
         self.outbox.kept()
         self.couriers.wake()
 
@@ -201,6 +206,8 @@ class Watcher(Follower):
                 self._forget(name)
             elif fresh[name].version != standing.version:
                 self.outbox.forget(name, [target.key for target in fresh[name].alert.targets])
+        # A rest without answers saves it too.
+        self.outbox.dirty |= fresh != self.known
         self.known = fresh
         self._end_unwatched(registry)
         self._panel = Panel(s.alert for s in fresh.values() if s.alert.query)
@@ -308,7 +315,10 @@ class Watcher(Follower):
         if not fresh:
             return False
         queries = {standing.alert.query for standing in fresh if standing.alert.query}
-        found = [answer for query in sorted(queries) for answer in latest_answers(self.home, query)]
+        # Each reading begins with the whole registry, so many are read in one.
+        only = next(iter(queries)) if len(queries) == 1 else None
+        newest = latest_answers(self.home, only) if queries else []
+        found = [answer for answer in newest if answer.query in queries]
         if self.home.committed() != committed:
             # An epoch came meanwhile: its answers are to be judged in their turn.
             return False

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from streamgauge.audit.compare import Found, StandingBars, WindowBars, rows_of
-from streamgauge.audit.ledger import Alarm, Ledger
+from streamgauge.audit.compare import StandingBars, WindowBars, rows_of
+from streamgauge.audit.ledger import Alarm, Entry, Ledger
 from streamgauge.audit.shadow import RENEWED, Shadow, shadow_of
 from streamgauge.engine.catalog import registry_at
 from streamgauge.execute.trial import Trial
@@ -37,10 +37,12 @@ BRIEF_SECONDS = 0.25
 
 @dataclass(slots=True)
 class Audit:
-    """A query in a round: what it is compared by, and since which version."""
+    """A query in a round: what it is compared by, since which version, and where it is noted."""
 
     name: str
     version: int
+    born: int
+    entry: Entry
     bars: StandingBars | WindowBars
     seen: bool = False
 
@@ -138,7 +140,8 @@ class Auditor(Follower):
         registry = self._known(epoch)
         self._time(epoch, registry)
         at = self._compare(epoch, registry)
-        for alarm in self.ledger.alarming(epoch=epoch, at=at):
+        changed = [audit.entry for audit in self.audits.values()]
+        for alarm in self.ledger.alarming(epoch=epoch, at=at, entries=changed):
             LOG.warning("audit of %s: %s", alarm.query or "all queries", alarm.text)
         self._stayed += 1
         if self.audits and (self._stayed >= self.stay or not self._standing(registry)):
@@ -183,7 +186,8 @@ class Auditor(Follower):
         latest = 0
         for audit in list(self.audits.values()):
             standing = registry.queries.get(audit.name)
-            if standing is None or standing.version != audit.version:
+            now = None if standing is None else (standing.version, standing.born)
+            if standing is None or now != (audit.version, audit.born):
                 # Another question now: what the shadow says is no longer its truth.
                 del self.audits[audit.name]
                 self._drop([audit.name])
@@ -193,12 +197,11 @@ class Auditor(Follower):
             answers = [r for r in rows.get(audit.name, []) if r.version == audit.version]
             if standing.status == "running":
                 found = audit.bars.take(answers, exact, ticks)
-                self._note(audit, found)
+                audit.entry.take(found)
                 latest = max(latest, found.last)
+            else:
+                audit.bars.leave()
         return latest
-
-    def _note(self, audit: Audit, found: Found) -> None:
-        self.ledger.entries[f"{audit.name} {audit.version}"].take(found)
 
     def _standing(self, registry: Registry) -> bool:
         """Whether shadows of the round still run, or wait to be taken in."""
@@ -211,7 +214,8 @@ class Auditor(Follower):
         """Register the shadows of those whose turn it is."""
         self._drop_left(registry)
         open_, self.skipped = auditable(registry)
-        waiting = [name for name in open_ if name not in self.turned]
+        turned = set(self.turned)
+        waiting = [name for name in open_ if name not in turned]
         if open_ and not waiting:
             self.cycle, self.turned, waiting = self.cycle + 1, [], list(open_)
         waiting.sort(key=lambda name: drawn(self.seed, self.cycle, name))
@@ -228,8 +232,10 @@ class Auditor(Follower):
                 continue
             family = f"{standing.query.stream} {standing.query.select.x}"
             owed = 1.0 - standing.query.contract.confidence
-            self.ledger.entry(name, standing.version, shadow.luck, family, owed)
-            self.audits[name] = Audit(name, standing.version, self._bars(standing.query, shadow))
+            version, born = standing.version, standing.born
+            entry = self.ledger.entry(name, version, shadow.luck, family, owed, born)
+            bars = self._bars(standing.query, shadow)
+            self.audits[name] = Audit(name, version, born, entry, bars)
         for record in trial.records:
             if record["query"]["name"].partition(":")[2] in self.audits:
                 inbox.submit(self.home, record)

@@ -40,7 +40,14 @@ class Row(NamedTuple):
     @property
     def usable(self) -> bool:
         """Whether there is a value that a silence does not put in doubt."""
-        return self.value is not None and self.basis != "interrupted" and not self.revision
+        known = self.value is not None and not math.isnan(self.value)
+        return known and self.basis != "interrupted" and not self.revision
+
+    def tells(self, answer: Row) -> bool:
+        """Whether this is a truth that an answer can be compared with: a number, of as much."""
+        if not (self.usable and answer.usable) or self.coverage != answer.coverage:
+            return False
+        return self.value is not None and math.isfinite(self.value)
 
 
 class Unit(NamedTuple):
@@ -134,6 +141,10 @@ class StandingBars:
                 self._tick(at, found)
         return found
 
+    def leave(self) -> None:
+        """Forget what stands: the query pauses, and what comes meanwhile is not looked at."""
+        self._held, self._truth, self._whole = {}, {}, False
+
     def _answer(self, row: Row, found: Found) -> None:
         if row.group == self._chosen:
             before = self._held.get(row.group)
@@ -154,9 +165,7 @@ class StandingBars:
     def _tick(self, at: int, found: Found) -> None:
         for group, answer in self._held.items():
             truth = self._truth.get(group)
-            if truth is None or not (answer.usable and truth.usable):
-                continue
-            if truth.coverage != answer.coverage:
+            if truth is None or not truth.tells(answer):
                 continue
             assert truth.value is not None
             missed = found.judge(answer, truth.value, at)
@@ -204,15 +213,19 @@ class WindowBars:
                 self._truth[row.group] = row
                 continue
             truth = self._truth.get(row.group)
-            if truth is None or not (row.usable and truth.usable):
+            if truth is None or not truth.tells(row):
                 continue
-            if truth.coverage != row.coverage or not (self.on_change or truth.as_of == now):
+            if not (self.on_change or truth.as_of == now):
                 continue
             assert truth.value is not None
             missed.append(found.judge(row, truth.value, now))
             self._owed = max(self._owed, 1.0 - row.confidence)
         self._instant(at, missed, found)
         return found
+
+    def leave(self) -> None:
+        """Forget the truth and the unit in work: the query pauses."""
+        self._truth, self._begun, self._shares = {}, None, []
 
     def _instant(self, at: int | None, missed: list[bool], found: Found) -> None:
         if at is None or not missed:

@@ -8,6 +8,7 @@ families of sketches.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -50,7 +51,8 @@ class Entry:
     """What is known of one version of a query.
 
     `number` is its place among all that were ever drawn, `contract` the share of
-    misses that its contract allows, `here` what the round in work found.
+    misses that its contract allows, `here` what the round in work found. `id` names it, also
+    where a query was dropped and another took its name, in the epoch `born`.
     """
 
     name: str
@@ -67,6 +69,8 @@ class Entry:
     renewed: Renewed = field(default_factory=lambda: Renewed(0.0))
     life: ForLife = field(default_factory=lambda: ForLife(0.0))
     here: Renewed = field(default_factory=lambda: Renewed(0.0))
+    id: str = ""
+    born: int = 0
 
     def take(self, found: Found) -> None:
         """Take in what the comparisons of an epoch gave."""
@@ -98,8 +102,9 @@ class Entry:
         return self.renewed.log10 if self.owed > 0.0 else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON form."""
-        return asdict(self)
+        """JSON form; written after each epoch, of all that were ever drawn."""
+        parts = {name: shallow(getattr(self, name)) for name in ("renewed", "life", "here")}
+        return {**shallow(self), **parts}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Entry:
@@ -132,13 +137,22 @@ class Ledger:
     alarms: list[Alarm] = field(default_factory=list)
 
     def entry(
-        self, name: str, version: int, luck: str, family: str, contract: float = 0.0
+        self,
+        name: str,
+        version: int,
+        luck: str,
+        family: str,
+        contract: float = 0.0,
+        born: int = 0,
     ) -> Entry:
         """The entry of a version of a query that is drawn, made when it is for the first time."""
         key = f"{name} {version}"
+        if key in self.entries and self.entries[key].born != born:
+            key = f"{name} {version} {born}"
         if key not in self.entries:
             number = len(self.entries) + 1
-            self.entries[key] = Entry(name, version, number, luck, family, contract)
+            made = Entry(name, version, number, luck, family, contract, id=key, born=born)
+            self.entries[key] = made
         self.entries[key].renewed.begin()
         return self.entries[key]
 
@@ -175,13 +189,16 @@ class Ledger:
         """Logarithm of the evidence at which a query alarms."""
         return -math.log10(chance_of(entry.number, BY_QUERY * self.false_alarm))
 
-    def alarming(self, *, epoch: int, at: int) -> list[Alarm]:
-        """Raise the alarms that are due; each comes once."""
+    def alarming(
+        self, *, epoch: int, at: int, entries: Iterable[Entry] | None = None
+    ) -> list[Alarm]:
+        """Raise the alarms that are due; each comes once. `entries` are those that have changed."""
         known = {alarm.id for alarm in self.alarms}
-        due = []
-        for key, entry in self.entries.items():
-            if key not in known and entry.log10 >= self.threshold(entry):
-                due.append(Alarm(key, entry.name, epoch, at, _words(entry)))
+        due = [
+            Alarm(entry.id, entry.name, epoch, at, _words(entry))
+            for entry in (self.entries.values() if entries is None else entries)
+            if entry.id not in known and entry.log10 >= self.threshold(entry)
+        ]
         together = {
             "rounds": (self.rounds_log10, BY_ROUNDS, "queries together"),
             "families": (self.families_log10, BY_FAMILIES, "sketches together"),
@@ -209,11 +226,20 @@ class Ledger:
         entries = [Entry.from_dict(item) for item in data["entries"]]
         return cls(
             data["false_alarm"],
-            {f"{entry.name} {entry.version}": entry for entry in entries},
+            {entry.id: entry for entry in entries},
             data["rounds"],
             data["since"],
             [Alarm(**item) for item in data["alarms"]],
         )
+
+
+def shallow(value: Any) -> dict[str, Any]:
+    """The fields of a value of a few plain ones.
+
+    >>> shallow(ForLife(0.05))
+    {'owed': 0.05, 'units': 0, 'missed': 0.0}
+    """
+    return {name: getattr(value, name) for name in value.__slots__}
 
 
 def _words(entry: Entry) -> str:

@@ -17,7 +17,7 @@ from streamgauge.kernel.files import read_json
 from streamgauge.kernel.time import instant_text
 from streamgauge.log.home import Home
 from streamgauge.plan.registry import Registry
-from streamgauge.results.follower import STATE
+from streamgauge.results.follower import STATE, readable
 
 # Chance that a bar around a share of answers that held is wrong.
 BAR_CHANCE = 0.05
@@ -159,9 +159,10 @@ def read(home: Home, registry: Registry | None = None) -> Report:
     known = registry or registry_at(home, home.committed())
     able, reasons = auditable(known)
     path = home.root / FOLDER / STATE
-    saved = read_json(path) if path.exists() else None
-    state = saved["state"] if saved else {}
-    ledger = Ledger.from_dict(state["ledger"]) if saved else Ledger(1.0)
+    with readable(path):
+        saved = read_json(path) if path.exists() else None
+        state = saved["state"] if saved else {}
+        ledger = Ledger.from_dict(state["ledger"]) if saved else Ledger(1.0)
     newest = {entry.name: entry for entry in ledger.entries.values() if entry.name in known.queries}
     now = state.get("auditing", {})
     audited = tuple(
@@ -193,8 +194,7 @@ def read(home: Home, registry: Registry | None = None) -> Report:
 
 
 def _audited(ledger: Ledger, entry: Entry, now: bool) -> Audited:
-    key = f"{entry.name} {entry.version}"
-    alarm = next((alarm for alarm in ledger.alarms if alarm.id == key), None)
+    alarm = next((alarm for alarm in ledger.alarms if alarm.id == entry.id), None)
     share, low, high = _share(entry, BAR_CHANCE)
     return Audited(
         entry.name,

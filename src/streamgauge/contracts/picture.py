@@ -39,10 +39,12 @@ _HEAD = f"{_CELL};font-weight:600;font-size:12px;opacity:.72"
 
 
 def number_text(value: float | None) -> str:
-    """A number with at most six digits that matter.
+    """A number with at most six digits that matter; a whole one with all of its own.
 
     >>> number_text(1234567.891), number_text(0.25), number_text(None), number_text(2.5e12)
     ('1,234,570', '0.25', 'nothing', '2.500e+12')
+    >>> number_text(1234567.0)
+    '1,234,567'
     """
     if value is None or math.isnan(value):
         return "nothing"
@@ -50,6 +52,8 @@ def number_text(value: float | None) -> str:
         return "unbounded"
     if value != 0 and not 1e-4 <= abs(value) < 1e9:
         return f"{value:.3e}"
+    if float(value).is_integer():
+        return f"{value:,.0f}"
     whole, _, rest = f"{float(f'{value:.6g}'):,.10f}".partition(".")
     return f"{whole}.{rest}".rstrip("0").rstrip(".")
 

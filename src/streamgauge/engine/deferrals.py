@@ -110,8 +110,11 @@ def _models(piece: DeferralPiece, roster: Roster) -> tuple[Floats, Floats]:
     owner = np.repeat(np.arange(n), np.diff(links.pointer))
     weight = links.weight if len(links.weight) else np.ones(len(links.member))
     mass = np.bincount(owner, weight, n)
-    mu = np.bincount(owner, weight * piece.paths["mu"][links.member], n)
-    var = np.bincount(owner, weight**2 * piece.paths["var"][links.member], n)
+    # Series that no row has come from have no path yet.
+    seen = links.member < len(piece.paths)
+    owner, weight, member = owner[seen], weight[seen], links.member[seen]
+    mu = np.bincount(owner, weight * piece.paths["mu"][member], n)
+    var = np.bincount(owner, weight**2 * piece.paths["var"][member], n)
     averaged = (roster.cells["op"] == AVG) & (mass != 0.0)
     scale = np.where(averaged, mass, 1.0)
     cell = piece.memory.cell

@@ -483,7 +483,7 @@ def _single(record: Record) -> list[Record]:
 
 
 def _missing(kind: str, name: str, known: Iterable[str]) -> QueryNotFound:
-    names = sorted(known)
+    names = sorted(one for one in known if not is_shadow(one))
     near = get_close_matches(name, names, 1)
     listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     return QueryNotFound(

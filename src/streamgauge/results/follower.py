@@ -10,10 +10,12 @@ from __future__ import annotations
 import fcntl
 import logging
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
+from streamgauge.kernel.errors import EngineFailure, StateTooOld, StreamgaugeError
 from streamgauge.kernel.files import read_json, write_json
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import epochs_after
@@ -22,6 +24,19 @@ LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 STATE = "state.json"
 LOCK = "lock"
+
+
+@contextmanager
+def readable(kept: Path) -> Iterator[None]:
+    """Say what can be done where what a follower has saved cannot be read."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError) as error:
+        raise StateTooOld(
+            f"what {kept.parent.name} of this home has saved cannot be read",
+            f"{kept}: {type(error).__name__}: {error}",
+            "put the file back from a copy, or move it away: then it begins anew",
+        ) from error
 
 
 class Follower:
@@ -85,9 +100,10 @@ class Follower:
             ) from error
         kept = self.folder / STATE
         if kept.exists():
-            known = read_json(kept)
-            self.place = known["epoch"]
-            self.restore(known["state"])
+            with readable(kept):
+                known = read_json(kept)
+                self.place = known["epoch"]
+                self.restore(known["state"])
         else:
             # What was answered before anyone followed is over.
             self.place = self.home.committed()
@@ -116,7 +132,7 @@ class Follower:
                 if not self.step():
                     self.rest()
                     self._halt.wait(POLL_SECONDS)
-            except (OSError, StreamgaugeError) as error:
+            except (OSError, StreamgaugeError, ValueError, LookupError, ArithmeticError) as error:
                 # An epoch that cannot be read now is tried again; it is not passed over.
                 LOG.warning("%s waits at epoch %s: %s", self.folder.name, self.place, error)
                 self._halt.wait(1.0)

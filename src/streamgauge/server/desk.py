@@ -56,6 +56,8 @@ class Catalog:
     def committed(self) -> Registry:
         """What holds as of the last committed epoch. A copy of one's own."""
         with self._lock:
+            if self._committed is None:
+                self._bring()
             epoch = self.home.committed()
             self._committed = registry_at(self.home, epoch, self._committed)
             return copied(self._committed)
@@ -85,6 +87,8 @@ class Catalog:
         known = self._landed
         if known is None or known.epoch > last:
             known = registry_at(self.home, max(last - PAGES_REMEMBERED, 0))
+            # Reading thousands of queries takes a second, so both are brought forward from here.
+            self._committed = copied(known)
             self._taken.clear()
         for number in range(known.epoch + 1, last + 1):
             page: Page = journal.page(number)

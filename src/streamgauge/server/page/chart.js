@@ -13,6 +13,7 @@ const BETWEEN = 34;
 const STRIP = 48;
 const BOTTOM = 24;
 const SECOND = 1000;
+const MOST_TICKS = 20;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400];
 // Beyond so many usual widths a bar is cut off, or the others could not be seen.
 const REACH = 3;
@@ -193,7 +194,7 @@ function grid({ width, scale, start, end, x, y, foot }) {
     nodes.push(svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) }));
     nodes.push(svg("text", { class: "axis", x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, number(value)));
   }
-  const step = STEPS.find((size) => (end - start) / SECOND / size <= Math.max(width / 110, 2)) ?? 86_400;
+  const step = stride((end - start) / SECOND, Math.max(width / 110, 2));
   for (let time = Math.ceil(start / SECOND / step) * step * SECOND; time <= end; time += step * SECOND) {
     nodes.push(svg("line", { class: "grid", x1: x(time), x2: x(time), y1: TOP, y2: foot }));
     if (x(time) > width - RIGHT - 20) continue;
@@ -202,8 +203,15 @@ function grid({ width, scale, start, end, x, y, foot }) {
   return nodes;
 }
 
+/** Seconds between two marks, so that a span has so many at most; of long ones whole days. */
+function stride(span, count) {
+  const day = STEPS.at(-1);
+  return STEPS.find((size) => span / size <= count) ?? day * Math.ceil(span / day / count);
+}
+
 function moment(time, step) {
   const text = new Date(time).toISOString();
+  if (step >= 30 * 86_400) return text.slice(0, 10);
   if (step >= 86_400) return text.slice(5, 10);
   return step >= 60 ? text.slice(11, 16) : text.slice(11, 19);
 }
@@ -213,8 +221,10 @@ function ticks(low, high) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
   const found = [];
-  for (let n = Math.ceil(low / step); n * step <= high; n += 1) found.push(n * step + 0);
-  return found;
+  const first = Math.ceil(low / step);
+  for (let n = 0; (first + n) * step <= high && n <= MOST_TICKS; n += 1) found.push((first + n) * step + 0);
+  // Beyond 2 ** 53 neighbours may be the same number.
+  return [...new Set(found)];
 }
 
 /** Times without a full answer behind the chart, times of a broken contract as a line on top. */

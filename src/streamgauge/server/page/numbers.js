@@ -2,13 +2,14 @@
 
 // Making a format takes far longer than using it.
 const PLAIN = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
+const WHOLE = new Intl.NumberFormat("en");
 const SHARES = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
-/** A number with at most six digits that matter. */
+/** A number with at most six digits that matter; a whole one with all of its own. */
 export function number(value) {
   if (value === null || value === undefined) return "nothing";
   if (value !== 0 && (Math.abs(value) >= 1e9 || Math.abs(value) < 1e-4)) return value.toExponential(3);
-  return PLAIN.format(value);
+  return (Number.isInteger(value) ? WHOLE : PLAIN).format(value);
 }
 
 export function percent(share) {
@@ -26,7 +27,8 @@ export function interval(answer) {
 
 /** An answer as it is read aloud. */
 export function spoken(answer) {
-  const paid = answer.charges.map((charge) => `${charge.by} ${number(charge.width)}`).join(", ");
+  const wide = (width) => (width === null ? "without bound" : number(width));
+  const paid = answer.charges.map((charge) => `${charge.by} ${wide(charge.width)}`).join(", ");
   const met = answer.contract_met ? "contract met" : "contract not met";
   return `${number(answer.value)} in ${interval(answer)}, ${answer.basis}${paid ? `, widened by ${paid}` : ""}, ${met}`;
 }

@@ -7,6 +7,7 @@ import { el, put } from "./dom.js";
 import { header, plans } from "./heading.js";
 import { clock, number, percent, spoken } from "./numbers.js";
 import { MOST_SHOWN, answerTable, auditPanel, brief, deferralPanel, groupName, section, swatch } from "./panels.js";
+import { problem } from "./problem.js";
 import { ofRows } from "./rows.js";
 import { chip, reason, stateOf } from "./state.js";
 
@@ -14,6 +15,8 @@ const SPANS = [60, 300, 600];
 const KEPT = 600;
 const KEPT_EXACT = 2400;
 const MOST_FETCHED = 6000;
+// How soon a query that is not there is looked for again.
+const AGAIN_MILLISECONDS = 1000;
 const LOOK_SECONDS = 3;
 const SLOW_SECONDS = 5;
 // Drawing more often than the eye follows takes time from everything else.
@@ -22,7 +25,8 @@ const NEWEST = 12;
 
 /** Show a query; gives back what ends it. */
 export async function show(place, name) {
-  const [about, query] = await Promise.all([get("/about"), get(path`/queries/${name}`)]);
+  const [about, query] = await Promise.all([get("/about"), asked(place, name)]);
+  if (query === null) return null;
   const head = header(name, about, query);
   const plan = plans(name);
   const body = query.answers === "rows" ? ofRows(name, head) : ofNumbers(name, head, query);
@@ -45,6 +49,20 @@ export async function show(place, name) {
     stop();
     body.stop();
   };
+}
+
+/** A query; one that is not there yet is waited for, until the page is left: then null. */
+async function asked(place, name) {
+  for (let told = false; ; told = true) {
+    try {
+      return await get(path`/queries/${name}`);
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      if (!told) put(place, problem({ ...error, hint: `${error.hint}; should it be asked, it is shown here` }));
+    }
+    await new Promise((done) => setTimeout(done, AGAIN_MILLISECONDS));
+    if (!place.isConnected) return null;
+  }
 }
 
 /** Answers by group and time. */
@@ -117,6 +135,7 @@ function ofNumbers(name, head, first) {
   let timer = 0;
   let picked = null;
   let reached = null;
+  let silent = [];
   let shadowed = null;
   let stopShadow = null;
   let drawn = null;
@@ -163,7 +182,7 @@ function ofNumbers(name, head, first) {
     const scale = around(shown.slice(-NEWEST));
     if (drawn) refigure(drawn, shown.at(-1), scale);
     else put(head.newest, group, (drawn = figure(shown.at(-1), scale)));
-    head.judge(overall(items.map((item) => item.answer)));
+    head.judge(overall(items.map((item) => item.answer), silent));
     read();
     newestTable(many, items);
   }
@@ -209,7 +228,9 @@ function ofNumbers(name, head, first) {
   }
 
   const stopSlow = repeat(SLOW_SECONDS, async () => {
-    reached = await newestInstant(query.streams);
+    const streams = await Promise.all(query.streams.map((stream) => get(path`/streams/${stream}`)));
+    reached = newestInstant(streams);
+    silent = streams.flatMap((stream) => stream.interruption.agents);
     audit.draw(await get(path`/queries/${name}/audit`));
     later();
     lookForShadow().catch(() => {
@@ -269,20 +290,19 @@ async function followed(name, limit, course, changed, aloud = false) {
   }, past.epoch);
 }
 
-/** The state of all groups together. */
-function overall(answers) {
+/** The state of all groups together; `silent` are agents that are not heard. */
+function overall(answers, silent) {
   const states = answers.map(stateOf);
   const worst = ["broken", "degraded"].find((state) => states.includes(state));
   if (!worst) return { state: "met", why: "" };
-  const why = reason(answers[states.indexOf(worst)]);
+  const why = reason(answers[states.indexOf(worst)], silent);
   const count = states.filter((state) => state === worst).length;
   return { state: worst, why: answers.length > 1 ? `${number(count)} of ${number(answers.length)} groups, ${why}` : why };
 }
 
 /** How far the streams have come in event time, in milliseconds; an answer holds until then. */
-async function newestInstant(streams) {
-  const found = await Promise.all(streams.map((stream) => get(path`/streams/${stream}`)));
-  const times = found.filter((stream) => stream.reached !== null).map((stream) => Date.parse(stream.reached));
+function newestInstant(streams) {
+  const times = streams.filter((stream) => stream.reached !== null).map((stream) => Date.parse(stream.reached));
   return times.length ? Math.max(...times) : null;
 }
 

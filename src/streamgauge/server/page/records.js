@@ -37,7 +37,8 @@ export class Records {
       record.suppressed = board.suppressed[i];
       record.audit = board.audits[i];
       const told = answerOf(board, i);
-      const ahead = record.answer !== null && (told === null || record.answer.epoch > told.epoch);
+      // A board has all answers up to its epoch; the worst of its groups may be an older one.
+      const ahead = record.answer !== null && record.answer.epoch > board.epoch;
       const still = board.states[i] === "paused" || (board.states[i] === "waiting" && told !== null);
       if (!ahead) {
         if (told !== null && record.kind === "numbers") extend(record, told);

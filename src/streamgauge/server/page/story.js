@@ -18,6 +18,7 @@ export function tell(place) {
 class Telling {
   constructor() {
     this.chosen = null;
+    this.leading = null;
     this.author = false;
     this.acts = [];
     this.steps = el("ol", { class: "steps" });
@@ -62,6 +63,7 @@ class Telling {
     this.acts = story.acts;
     this.opening = story.opening;
     this.draw();
+    this.lead();
   }
 
   act() {
@@ -123,10 +125,20 @@ class Telling {
     try {
       this.take(await send("POST", path`/story/${name}`));
       put(this.refused);
-      location.hash = this.act().look;
+      this.leading = { name, from: location.hash };
+      this.lead();
     } catch (error) {
       put(this.refused, problem(error));
     }
+  }
+
+  /** Show what the act is about once it says something: before, that may not be there yet. */
+  lead() {
+    const act = this.acts.find(({ name }) => name === this.leading?.name);
+    if (!act || (act.state === "running" && !act.told.length)) return;
+    // Who has gone elsewhere meanwhile is left alone.
+    if (location.hash === this.leading.from) location.hash = act.look;
+    this.leading = null;
   }
 
   turn() {
