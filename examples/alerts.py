@@ -10,7 +10,6 @@ from email import message_from_bytes
 from pathlib import Path
 
 import streamgauge as sg
-from streamgauge.alerts.watcher import Watcher
 
 READINGS = (96, 99, 104, 99, 101, 97, 94, 96, 96)
 DECLARED = """
@@ -26,7 +25,7 @@ def watch(folder: Path, source: Path, mail: Path) -> None:
     """Answer all readings, judge the answers, deliver what they cross."""
     gauge = sg.connect(folder / "home", engine="local")
     gauge.sql(DECLARED.format(source=source, mail=mail))
-    watcher = Watcher(gauge)
+    watcher = sg.Watcher(gauge)
     watcher.open()
     lines = [f"2026-01-01T00:00:{n:02d}Z,oven,{value}" for n, value in enumerate(READINGS, 1)]
     (source / "readings.csv").write_text("\n".join(["ts,oven,heat", *lines, ""]))

@@ -27,6 +27,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from streamgauge.alerts.watcher import Watcher
     from streamgauge.audit.auditor import Auditor
     from streamgauge.contracts.answer import Answer, Charge
     from streamgauge.contracts.contract import Contract
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 # A name is looked for when it is first used: the agent beside a source imports this package on a
 # machine without Spark, Arrow or NumPy.
 _HOMES = {
+    "alerts.watcher": "Watcher",
     "audit.auditor": "Auditor",
     "contracts.answer": "Answer Charge",
     "contracts.contract": "Contract",
@@ -113,6 +115,7 @@ __all__ = [
     "Schema",
     "StandingQuery",
     "StreamgaugeError",
+    "Watcher",
     "Window",
     "agents",
     "avg",

@@ -13,11 +13,15 @@ import pytest
 import streamgauge as sg
 from streamgauge.alerts import report
 from streamgauge.alerts.crossing import Crossing
+from streamgauge.alerts.mail_sender import message
+from streamgauge.alerts.outbox import Delivery, Outbox, acknowledged
 from streamgauge.alerts.watcher import Watcher, watched
 from streamgauge.audit.auditor import FOLDER as AUDITED
 from streamgauge.audit.ledger import Alarm, Ledger
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.kernel.files import write_json
+from streamgauge.plan.alert import Target
+from streamgauge.results import follower
 from streamgauge.testing.waiting import wait_until
 from tests.alerts.world import Plant, Receiver
 
@@ -305,3 +309,58 @@ def test_alerts_are_shown_and_described(plant: Plant, mail: Path) -> None:
         "name": "hot", "on": "heat", "group": "", "when": "possibly below -3",
         "delivers": "webhook https://host", "version": 1,
     }  # fmt: skip
+
+
+def test_a_disk_that_takes_nothing_for_a_while_stops_no_lane(plant: Plant, tmp_path: Path) -> None:
+    noted = tmp_path / "home" / "alerts" / "acknowledged.jsonl"
+    with Receiver() as receiver, Watcher(plant.gauge, first_wait=0.01) as watcher:
+        plant.gauge.sql(
+            f"CREATE ALERT hot ON heat WHEN CERTAINLY ABOVE 100 DELIVER TO WEBHOOK '{receiver.url}'"
+        )
+        plant.step()
+        noted.mkdir()
+        plant.read(120, 120)
+        wait_until(lambda: len(receiver.got) == 1, 20, what="the first")
+        noted.rmdir()
+        plant.read(80, 80)
+        wait_until(lambda: len(receiver.got) == 2, 20, what="the second")
+        assert watcher.finish()
+    assert len(receiver.ids()) == 2
+
+
+def test_a_line_that_was_cut_short_spoils_no_other(tmp_path: Path) -> None:
+    box = Outbox(tmp_path)
+    crossing = Crossing("a-1", "a", 1, "q", (), "above", "raised", 1, "2026-01-01T00:00:00Z")
+    target = Target("webhook", "http://[::1]/hook")
+    box.put(crossing, [target])
+    noted = tmp_path / "acknowledged.jsonl"
+    noted.write_text('["webhook http://[::1]/hook ", 12')
+    box.done(target.key, Delivery(1, crossing))
+    assert acknowledged(noted) == [(target.key, 1)]
+
+
+def test_a_group_of_several_lines_is_a_subject_of_one() -> None:
+    two = Crossing("a-1", "a", 1, "q", ("x\ny",), "above 1", "raised", 1, "2026-01-01T00:00:00Z")
+    subject = message_from_bytes(message(two, "o@example.org"))["Subject"]
+    assert subject == "a raised: q[x y] above 1"
+
+
+def test_what_was_not_saved_is_saved_without_another_answer(
+    plant: Plant, watcher: Watcher, mail: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant.gauge.sql(f"CREATE ALERT hot ON heat WHEN CERTAINLY ABOVE 100 {to(mail)}")
+    plant.read(120, 120)
+    with monkeypatch.context() as full:
+        full.setattr(follower, "write_json", no_room)
+        with pytest.raises(EngineFailure):
+            catch_up(watcher)
+    catch_up(watcher)
+    assert told(plant, "hot") == [(1, "raised")]
+    plant.gauge.sql("DROP ALERT hot")
+    plant.step()
+    catch_up(watcher)
+    assert report.read(plant.gauge.home).standing == 0
+
+
+def no_room(_path: Path, _value: object) -> None:
+    raise EngineFailure("the disk is full", "state.json", "free some space")

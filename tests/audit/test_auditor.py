@@ -18,7 +18,8 @@ from streamgauge.audit.ledger import Ledger
 from streamgauge.audit.report import read
 from streamgauge.audit.shadow import LIFE
 from streamgauge.cli.app import main
-from streamgauge.kernel.errors import BindError, EngineFailure, QueryNotFound
+from streamgauge.cli.vitals import Vitals
+from streamgauge.kernel.errors import BindError, EngineFailure, QueryNotFound, StateTooOld
 from streamgauge.kernel.files import read_json
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.shadows import is_shadow
@@ -98,6 +99,10 @@ def test_listings_leave_shadows_out(walk: Walk, tmp_path: Path) -> None:
         with pytest.raises(QueryNotFound) as refused:
             walk.gauge.registry().query("cold")
         assert refused.value.detail == "there are heat"
+        vitals = Vitals(walk.gauge)
+        vitals.epoch = 0
+        assert vitals.read()
+        assert vitals.queries == 1
 
 
 def test_what_is_not_audited_says_why(walk: Walk) -> None:
@@ -239,3 +244,42 @@ def test_a_bar_that_cannot_fail_is_refuted_at_once() -> None:
 def test_what_makes_no_sense_is_refused(walk: Walk, wrong: dict[str, float]) -> None:
     with pytest.raises(BindError, match="an auditor needs"):
         sg.Auditor(walk.gauge, **wrong)  # type: ignore[arg-type]
+
+
+def test_a_query_that_takes_the_name_of_another_has_an_entry_of_its_own(walk: Walk) -> None:
+    walk.gauge.register(mean("heat"))
+    with walk.audited(stay=100) as auditor:
+        walk.turn(auditor, BARE + 2)
+        (old,) = auditor.ledger.entries.values()
+        walk.gauge.drop("heat")
+        near = sg.Contract.relative(0.1, confidence=0.9)
+        often = {"window": sg.Range("8 s"), "answer": sg.every("8 s")}
+        walk.gauge.register(sg.Query("heat", "plant", sg.distinct("v"), contract=near, **often))  # type: ignore[arg-type]
+        walk.turn(auditor, BARE + 2)
+        first, second = auditor.ledger.entries.values()
+        assert first is old
+        assert (first.luck, second.luck) == ("renewed", LIFE)
+        assert (first.number, second.number) == (1, 2)
+        assert first.id != second.id
+        assert read(walk.gauge.home).query("heat").luck == LIFE  # type: ignore[union-attr]
+
+
+def test_a_paused_query_is_not_compared_with_what_was_before(walk: Walk) -> None:
+    walk.gauge.register(mean("heat"))
+    with walk.audited(stay=100) as auditor:
+        walk.turn(auditor, BARE + 2)
+        walk.gauge.pause("heat")
+        walk.turn(auditor, 1)
+        bars = auditor.audits["heat"].bars
+        assert not bars._truth
+
+
+def test_what_cannot_be_read_says_what_to_do(walk: Walk, tmp_path: Path) -> None:
+    kept = tmp_path / "home" / auditing.FOLDER / "state.json"
+    kept.parent.mkdir()
+    for text in ('{"epoch": 3, "sta', '{"epoch": 3, "state": {}}'):
+        kept.write_text(text)
+        with pytest.raises(StateTooOld, match="what audit of this home has saved"):
+            sg.Auditor(walk.gauge).open()
+        with pytest.raises(StateTooOld, match="what audit of this home has saved"):
+            read(walk.gauge.home)

@@ -122,3 +122,24 @@ def test_groups_of_an_instant_are_one_unit() -> None:
     truth = [row(1, 9.0 * (group == "a"), group=group) for group in "abcd"]
     found = WindowBars(None, on_change=False).take(answers, truth, [])
     assert [unit.missed for unit in found.units] == [0.25]
+
+
+@pytest.mark.parametrize("truth", [math.inf, -math.inf, math.nan])
+def test_a_truth_that_is_no_number_is_not_compared(truth: float) -> None:
+    for bars in (StandingBars(throughout=False), WindowBars(None, on_change=False)):
+        answers = [row(0, math.inf, low=-math.inf, high=math.inf), row(1, 1.0, 1.0)]
+        exact = [row(0, truth), row(1, truth)]
+        found = bars.take(answers, exact, ticks(0, 1))
+        assert (found.comparisons, found.units) == (0, [])
+
+
+def test_what_was_seen_before_a_pause_is_not_compared_after_it() -> None:
+    for bars in (StandingBars(throughout=False), WindowBars(None, on_change=True)):
+        bars.take([row(0, 0.0, 1.0)], [row(0, 0.0)], ticks(0, 1))
+        bars.leave()
+        # The truth went to 9 meanwhile and stayed there.
+        found = bars.take([row(8, 9.0, 1.0)], [], ticks(7, 9))
+        assert (found.comparisons, found.units) == (0, [])
+        found = bars.take([row(11, 7.5, 1.0)], [row(11, 7.0)], ticks(11, 12))
+        assert found.comparisons
+        assert not found.misses

@@ -15,6 +15,7 @@ SEED = int(os.environ.get("STREAMGAUGE_SEED", "1000"))
 PAGES = 800
 
 
+@pytest.mark.timeout(3600)
 def test_a_night_without_alarm_then_a_break(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from streamgauge.kernel.errors import EngineFailure
 from streamgauge.kernel.time import Instant, instant_text
 from streamgauge.log.journal import Journal
 from streamgauge.plan.registry import Registry
+from streamgauge.plan.shadows import is_shadow
 from streamgauge.results.change_log import commits
 
 SPAN_SECONDS = 8.0
@@ -67,7 +68,7 @@ class Vitals:
             self.epoch, self.reached = record["epoch"], pages[-1].peaks
         if fresh:
             self._registry = registry_at(self.gauge.home, self.epoch, self._registry)
-            self.queries = len(self._registry.queries)
+            self.queries = sum(not is_shadow(name) for name in self._registry.queries)
         self._mark()
         return bool(fresh)
 

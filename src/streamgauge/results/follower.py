@@ -100,10 +100,14 @@ class Follower:
             ) from error
         kept = self.folder / STATE
         if kept.exists():
-            with readable(kept):
-                known = read_json(kept)
-                self.place = known["epoch"]
-                self.restore(known["state"])
+            try:
+                with readable(kept):
+                    known = read_json(kept)
+                    self.place = known["epoch"]
+                    self.restore(known["state"])
+            except StateTooOld:
+                self._held.close()
+                raise
         else:
             # What was answered before anyone followed is over.
             self.place = self.home.committed()
