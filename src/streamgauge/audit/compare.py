@@ -44,8 +44,14 @@ class Row(NamedTuple):
         return known and self.basis != "interrupted" and not self.revision
 
     def tells(self, answer: Row) -> bool:
-        """Whether this is a truth that an answer can be compared with: a number, of as much."""
+        """Whether this is a truth that an answer can be compared with: a number, of as much.
+
+        Two exact sums differ by the rounding of what was summed, which is not known here: of a sum
+        of nothing but debits and credits that is all there is.
+        """
         if not (self.usable and answer.usable) or self.coverage != answer.coverage:
+            return False
+        if answer.basis == "exact" and answer.low == answer.high:
             return False
         return self.value is not None and math.isfinite(self.value)
 

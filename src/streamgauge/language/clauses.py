@@ -215,7 +215,6 @@ SUMMARIES: dict[str, Callable[..., Any]] = {
 }
 
 
-
 def _crossing(
     sure: str, side: str, level: float, back: str | None, clear: float | None
 ) -> tuple[str, float, float | None]:

@@ -56,9 +56,7 @@ Changes are acknowledged when they are on disk; they are in force from the next 
 `status` shows. Names in paths are percent-encoded, a slash too."""
 
 
-def make_app(
-    gauge: Gauge, settings: Settings | None = None, story: Story | None = None
-) -> FastAPI:
+def make_app(gauge: Gauge, settings: Settings | None = None, story: Story | None = None) -> FastAPI:
     """The application that serves a gauge.
 
     Parameters
