@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from email import message_from_bytes
 from pathlib import Path
 from typing import Any
@@ -11,11 +14,13 @@ from typing import Any
 import pytest
 
 import streamgauge as sg
-from streamgauge.alerts import report
+from streamgauge.alerts import report, webhook_sender
 from streamgauge.alerts.crossing import Crossing
 from streamgauge.alerts.mail_sender import message
 from streamgauge.alerts.outbox import Delivery, Outbox, acknowledged
+from streamgauge.alerts.undelivered import Undelivered
 from streamgauge.alerts.watcher import Watcher, watched
+from streamgauge.alerts.webhook_sender import WebhookSender
 from streamgauge.audit.auditor import FOLDER as AUDITED
 from streamgauge.audit.ledger import Alarm, Ledger
 from streamgauge.kernel.errors import BindError, EngineFailure
@@ -364,3 +369,53 @@ def test_what_was_not_saved_is_saved_without_another_answer(
 
 def no_room(_path: Path, _value: object) -> None:
     raise EngineFailure("the disk is full", "state.json", "free some space")
+
+
+@pytest.mark.parametrize(("written", "kept"), [("120", (120.0,)), ("120.0", (120.0,))])
+def test_a_group_is_named_as_its_answers_are(
+    plant: Plant, mail: Path, written: str, kept: tuple[float]
+) -> None:
+    plant.gauge.sql(
+        "CREATE QUERY values AS SELECT value, COUNT(*) FROM plant [RANGE 1 SECOND] "
+        "GROUP BY value EVERY 1 SECOND"
+    )
+    above = f"WHEN CERTAINLY ABOVE 0 {to(mail)}"
+    plant.gauge.sql(f"CREATE ALERT one ON values GROUP ({written}) {above}")
+    plant.step()
+    assert plant.gauge.registry().alerts["one"].alert.group == kept
+    with pytest.raises(BindError, match="'hot' is no group"):
+        plant.gauge.sql(f"CREATE ALERT two ON values GROUP ('hot') {above}")
+
+
+def test_a_receiver_that_speaks_a_letter_at_a_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhook_sender, "LONGEST_SECONDS", 0.3)
+    gone = threading.Event()
+
+    def drip(door: socket.socket) -> None:
+        held, _ = door.accept()
+        with held, suppress(OSError):
+            held.sendall(b"HTTP/1.1 ")
+            while not gone.wait(0.05):
+                held.sendall(b"x")
+
+    crossing = Crossing("a-1", "a", 1, "q", (), "above", "raised", 1, "2026-01-01T00:00:00Z")
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        dripping = threading.Thread(target=drip, args=(door,), daemon=True)
+        dripping.start()
+        sender = WebhookSender(Target("webhook", f"http://127.0.0.1:{door.getsockname()[1]}/"))
+        with pytest.raises(Undelivered):
+            sender.send(Delivery(1, crossing))
+        gone.set()
+        dripping.join(20)
+
+
+def test_a_directory_that_cannot_be_is_told_without_its_place(
+    plant: Plant, watcher: Watcher
+) -> None:
+    there = to(Path("/proc/nobody/home"))
+    plant.gauge.sql(f"CREATE ALERT hot ON heat WHEN CERTAINLY ABOVE 100 {there}")
+    plant.read(120, 120)
+    catch_up(watcher)
+    (lane,) = watcher.outbox.lanes.values()
+    wait_until(lambda: lane.tries > 0, 20, what="an attempt")
+    assert lane.reason == "No such file or directory"

@@ -91,6 +91,11 @@ def test_listings_leave_shadows_out(walk: Walk, tmp_path: Path) -> None:
     with walk.audited(stay=100) as auditor:
         walk.turn(auditor, BARE + 1)
         assert shadows(walk)
+        with pytest.raises(BindError, match="cannot watch a shadow"):
+            sg.connect(tmp_path / "home", engine="local").sql(
+                'CREATE ALERT a ON "audit:heat" WHEN CERTAINLY ABOVE 1 '
+                "DELIVER TO MAIL 'out' FOR 'ops@example.org'"
+            )
         assert walk.gauge.sql("SHOW QUERIES")["name"].to_pylist() == ["heat"]  # type: ignore[index,union-attr]
         said = CliRunner().invoke(main, ["ls", "--home", str(tmp_path / "home"), "--json"])
         assert [query["name"] for query in json.loads(said.output)["queries"]] == ["heat"]
@@ -283,3 +288,27 @@ def test_what_cannot_be_read_says_what_to_do(walk: Walk, tmp_path: Path) -> None
             sg.Auditor(walk.gauge).open()
         with pytest.raises(StateTooOld, match="what audit of this home has saved"):
             read(walk.gauge.home)
+
+
+def test_an_epoch_that_is_taken_again_is_compared_once(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk.gauge.register(mean("heat"))
+    with walk.audited(stay=4) as auditor:
+        walk.turn(auditor, BARE + 3)
+        entry, place = auditor.ledger.entries["heat 1"], auditor.place
+        walk.turn(None, 1)
+        with monkeypatch.context() as full:
+            full.setattr(auditing.inbox, "submit", no_room)
+            with pytest.raises(EngineFailure):
+                auditor.step()
+        before = entry.comparisons
+        assert auditor.place == place
+        while auditor.step():
+            pass
+        assert entry.comparisons == before
+        assert not auditor.audits
+
+
+def no_room(_home: object, _record: object) -> None:
+    raise EngineFailure("the disk is full", "a record", "free some space")

@@ -143,3 +143,23 @@ def test_what_was_seen_before_a_pause_is_not_compared_after_it() -> None:
         found = bars.take([row(11, 7.5, 1.0)], [row(11, 7.0)], ticks(11, 12))
         assert found.comparisons
         assert not found.misses
+
+
+def test_an_answer_that_was_given_exactly_differs_by_rounding_alone() -> None:
+    """Debits and credits sum to nothing, up to what rounding leaves of them."""
+    found = WindowBars(None, on_change=False).take([row(0, 5.6e-14)], [row(0, 0.0)], [])
+    assert (found.comparisons, found.sure_misses) == (0, 0)
+    half = row(0, 9.0, 1.0, confidence=1.0)
+    found = WindowBars(None, on_change=False).take([half], [row(0, 0.0)], [])
+    assert found.sure_misses == 1
+
+
+def test_ticks_of_a_silence_count_as_held_and_are_not_compared() -> None:
+    bars = StandingBars(throughout=False)
+    bars.take([], [row(0, 0.0)], [])
+    silent = row(5, 9.0, 0.0, basis="interrupted")
+    answers = [row(1, 0.0, 1.0), row(9, 0.0, 1.0)]
+    found = bars.take(answers, [row(3, 5.0), silent], ticks(1, 9))
+    assert (found.comparisons, found.misses) == (4, 2)
+    (unit,) = found.units
+    assert unit.missed == 2 / 8

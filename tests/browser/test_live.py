@@ -163,6 +163,8 @@ def test_a_token_opens_the_page_as_far_as_its_role_goes(
         show(page, server, where)
         for name in ("Pause", "Drop", "Create alert"):
             expect(page.get_by_role("button", name=name)).to_have_count(0)
+    show(page, server, "queries")
+    expect(page.get_by_role("link", name="New query")).to_have_count(0)
     page.evaluate("sessionStorage.clear()")
     page.goto("about:blank")
     page.goto(f"{server.address}/#/queries/heat")

@@ -54,6 +54,19 @@ async () => {
   return [before, between, records.of("q").answer.group[0]];
 }
 """
+AUDITED = """
+async () => {
+  const { auditPanel } = await import("/page/panels.js");
+  const { node, draw } = auditPanel();
+  const open = { value: null, low: null, high: null };
+  const held = { ...open, confidence: 0.95, basis: "audit", charges: [] };
+  draw({ audited: {
+    promised: 0.9, held, comparisons: 138, misses: 0, worst: 0.7, last: null, alarm: null,
+    now: true,
+  } });
+  return node.textContent;
+}
+"""
 SPOKEN = """
 async () => {
   const { number, spoken } = await import("/page/numbers.js");
@@ -85,6 +98,13 @@ def test_numbers_read_as_they_are(served: Server, page: Page) -> None:
     whole, rounded, large, told = page.evaluate(SPOKEN)
     assert (whole, rounded, large) == ("1,234,567", "1,234,570", "2.500e+12")
     assert "widened by interruption without bound" in told
+
+
+def test_a_share_that_is_not_known_is_not_nothing(served: Server, page: Page) -> None:
+    show(page, served, "queries")
+    told = page.evaluate(AUDITED)
+    assert "nothing" not in told
+    assert "when the first round is over" in told
 
 
 def test_a_query_that_is_not_there_yet_is_waited_for(

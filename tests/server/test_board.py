@@ -18,6 +18,7 @@ from streamgauge.audit import report
 from streamgauge.contracts.answer import Answer, Charge
 from streamgauge.contracts.contract import Contract
 from streamgauge.plan.registry import Listed, Standing
+from streamgauge.server import beside
 from streamgauge.server.beside import Beside, Held, Patient, Sideline
 from streamgauge.server.board import Lookup, page, row_of, state_of, strain, worst
 from streamgauge.server.serving import Server
@@ -274,6 +275,25 @@ def test_one_who_asks_waits_no_longer_than_patience() -> None:
     gate.set()
     patient.patience = 60.0
     assert patient.now(due=False) == "read"
+
+
+def test_what_is_old_is_not_given_while_newer_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, numbers = threading.Event(), iter(range(9))
+
+    def slow() -> int:
+        gate.wait()
+        return next(numbers)
+
+    gate.set()
+    patient = Patient(slow, -1, patience=60.0)
+    assert patient.now() == 0
+    gate.clear()
+    patient.patience = 0.001
+    assert patient.now() == 0
+    monkeypatch.setattr(beside, "OLD_SECONDS", -1.0)
+    monkeypatch.setattr(beside, "OLD_TIMES", 60_000.0)
+    threading.Timer(0.05, gate.set).start()
+    assert patient.now() == 1
 
 
 def test_a_list_is_given_before_its_answers_are_read(client: httpx.Client, served: Server) -> None:

@@ -115,9 +115,15 @@ class Couriers:
         try:
             sender.send(delivery)
         except (Undelivered, OSError, ValueError, LookupError, StreamgaugeError) as error:
-            reason = error.what if isinstance(error, StreamgaugeError) else str(error)
-            tries = self.outbox.missed(key, reason[:300])
-            LOG.warning("alert %s not delivered: %s", delivery.crossing.id, reason)
+            tries = self.outbox.missed(key, _reason(error)[:300])
+            LOG.warning("alert %s not delivered: %s", delivery.crossing.id, error)
             self._halt.wait(min(LONGEST_WAIT, self.first_wait * 2.0 ** min(tries - 1, 20)))
         else:
             self.outbox.done(key, delivery)
+
+
+def _reason(error: Exception) -> str:
+    """Why, for all who may look at alerts: directories of the server are none of it."""
+    if isinstance(error, StreamgaugeError):
+        return error.what
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)

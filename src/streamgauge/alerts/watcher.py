@@ -225,7 +225,7 @@ class Watcher(Follower):
             if not alert.query:
                 continue
             asked = registry.query(alert.query).asked
-            by = list(asked.group_by) if isinstance(asked, Query) else []
+            by = list(asked.cells) if isinstance(asked, Query) else []
             regrouped = self._grouping.get(name, by) != by
             self._grouping[name] = by
             only = group_text(alert.group)

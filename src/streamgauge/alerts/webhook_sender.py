@@ -9,7 +9,10 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import socket
 import ssl
+import threading
+from contextlib import suppress
 from urllib.parse import unquote, urlsplit
 
 from streamgauge.alerts.outbox import Delivery
@@ -17,7 +20,7 @@ from streamgauge.alerts.undelivered import Undelivered
 from streamgauge.plan.alert import Target
 
 TIMEOUT_SECONDS = 5.0
-MOST_READ = 4096
+LONGEST_SECONDS = 15.0
 
 
 class WebhookSender:
@@ -46,13 +49,17 @@ class WebhookSender:
         body = json.dumps(crossing.as_dict()).encode()
         headers = {**self._headers, "Idempotency-Key": crossing.id}
         connection = self._connection()
+        # Each wait has its end; a receiver that says a letter at a time needs one for all of them.
+        end = threading.Timer(LONGEST_SECONDS, _cut, (connection,))
+        end.daemon = True
+        end.start()
         try:
             connection.request("POST", self.path, body, headers)
             reply = connection.getresponse()
-            reply.read(MOST_READ)
         except (OSError, http.client.HTTPException) as error:
             raise Undelivered(f"{type(error).__name__}: {error}") from error
         finally:
+            end.cancel()
             connection.close()
         if not 200 <= reply.status < 300:
             raise Undelivered(f"the receiver said {reply.status}")
@@ -66,3 +73,11 @@ class WebhookSender:
         return http.client.HTTPSConnection(
             self.host, self.port, timeout=TIMEOUT_SECONDS, context=self._tls
         )
+
+
+def _cut(connection: http.client.HTTPConnection) -> None:
+    """End a connection under whoever waits for it."""
+    held = connection.sock
+    if held is not None:
+        with suppress(OSError):
+            held.shutdown(socket.SHUT_RDWR)

@@ -103,6 +103,7 @@ class Auditor(Follower):
         self.audits: dict[str, Audit] = {}
         self.skipped: dict[str, str] = {}
         self._stayed = 0
+        self._compared = -1
         self._bare: list[tuple[float, int]] = []
         self._with: list[tuple[float, int]] = []
         self._registry: Registry | None = None
@@ -138,16 +139,24 @@ class Auditor(Follower):
     def take(self, epoch: int) -> None:
         """Compare what an epoch answered; then end a round or draw the next."""
         registry = self._known(epoch)
-        self._time(epoch, registry)
-        at = self._compare(epoch, registry)
-        changed = [audit.entry for audit in self.audits.values()]
-        for alarm in self.ledger.alarming(epoch=epoch, at=at, entries=changed):
-            LOG.warning("audit of %s: %s", alarm.query or "all queries", alarm.text)
-        self._stayed += 1
+        if epoch != self._compared:
+            self._look(epoch, registry)
         if self.audits and (self._stayed >= self.stay or not self._standing(registry)):
             self._end()
         elif not self.audits and self._stayed >= BARE:
             self._draw(registry)
+
+    def _look(self, epoch: int, registry: Registry) -> None:
+        """Compare an epoch, once: it is taken again where a round could not be begun or ended."""
+        self._time(epoch, registry)
+        before = list(self.audits)
+        at = self._compare(epoch, registry)
+        self._compared = epoch
+        changed = [audit.entry for audit in self.audits.values()]
+        for alarm in self.ledger.alarming(epoch=epoch, at=at, entries=changed):
+            LOG.warning("audit of %s: %s", alarm.query or "all queries", alarm.text)
+        self._stayed += 1
+        self._drop([name for name in before if name not in self.audits])
 
     def open(self) -> None:
         """Begin; shadows that another auditor left behind go."""
@@ -190,7 +199,6 @@ class Auditor(Follower):
             if standing is None or now != (audit.version, audit.born):
                 # Another question now: what the shadow says is no longer its truth.
                 del self.audits[audit.name]
-                self._drop([audit.name])
                 continue
             exact, ticks = (rows.get(name, []) for name in shadows_of(audit.name))
             audit.seen = audit.seen or bool(exact)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.plan.query import Query
+from streamgauge.plan.shadows import is_shadow
 
 if TYPE_CHECKING:
     from streamgauge.plan.registry import Standing
@@ -277,6 +278,12 @@ def check_alert(alert: Alert, queries: Mapping[str, Standing]) -> None:
     """Raise unless the query of an alert is there and gives what the alert judges."""
     if not alert.query:
         return
+    if is_shadow(alert.query):
+        raise BindError(
+            f"alert {alert.name!r} cannot watch a shadow of the auditor",
+            f"{alert.query!r} comes and goes with the rounds of an audit",
+            "watch the query itself, or write ON AUDIT WHEN ALARM",
+        )
     asked = queries[alert.query].asked
     if not isinstance(asked, Query):
         raise BindError(
@@ -284,10 +291,10 @@ def check_alert(alert: Alert, queries: Mapping[str, Standing]) -> None:
             f"query {alert.query!r} answers rows, which have no bar",
             "watch a query that answers a number, such as COUNT(*) of those rows",
         )
-    if alert.group and len(alert.group) != len(asked.group_by):
+    if alert.group and len(alert.group) != len(asked.cells):
         raise BindError(
             f"alert {alert.name!r} names a group of {len(alert.group)} values",
-            f"query {alert.query!r} has groups of {len(asked.group_by)}",
+            f"query {alert.query!r} has groups of {len(asked.cells)}",
             "write GROUP (value, ...) as the query has GROUP BY, or leave it out",
         )
 

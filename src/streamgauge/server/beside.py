@@ -34,6 +34,9 @@ LOG = logging.getLogger(__name__)
 PATIENCE_SECONDS = 0.5
 SHARE = 0.1
 REST_SECONDS = 2.0
+# Since when what was read is old, and how many times as long one waits for newer then.
+OLD_SECONDS = 10.0
+OLD_TIMES = 5.0
 # Views whose rows are counted in one go, and epochs that are looked through for their changes.
 MOST_VIEWS = 20
 MOST_EPOCHS = 20
@@ -89,6 +92,8 @@ class Beside:
 class Patient(Generic[T]):
     """Reads in a thread; whoever asks waits a little, then is given what was read last.
 
+    Where that is old, because nobody asked for a while, one waits longer.
+
     Parameters
     ----------
     read
@@ -108,24 +113,29 @@ class Patient(Generic[T]):
         self.read = read
         self.patience = patience
         self._pool = ThreadPoolExecutor(1, "streamgauge-patient")
-        self._reading: Future[T] | None = None
+        self._reading: Future[tuple[T, float]] | None = None
         self._found = first
+        self._since: float | None = None
 
     def now(self, *, due: bool = True) -> T:
         """What is known; read anew if that is due. For one caller at a time."""
         # What came when nobody asked may be old by now.
         self._collect()
         if self._reading is None and due:
-            self._reading = self._pool.submit(self.read)
+            self._reading = self._pool.submit(self._timed)
         if self._reading is not None:
-            wait_for([self._reading], self.patience)
+            old = self._since is not None and time.monotonic() - self._since > OLD_SECONDS
+            wait_for([self._reading], self.patience * (OLD_TIMES if old else 1.0))
             self._collect()
         return self._found
 
     def _collect(self) -> None:
         if self._reading is not None and self._reading.done():
             done, self._reading = self._reading, None
-            self._found = done.result()
+            self._found, self._since = done.result()
+
+    def _timed(self) -> tuple[T, float]:
+        return self.read(), time.monotonic()
 
 
 class Sideline:

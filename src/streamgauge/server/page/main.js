@@ -117,6 +117,7 @@ function signIn() {
 async function start() {
   try {
     const about = await get("/about");
+    document.body.dataset.role = about.role;
     heard(true);
     if (about.story) tell(document.getElementById("story"));
     route();

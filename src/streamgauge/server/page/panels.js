@@ -165,8 +165,8 @@ export function auditPanel() {
     put(
       node,
       el("span", { class: `state ${tone}` }, word),
-      figure(held, { low: Math.max(0, Math.min(held.low ?? 0, 200 * audited.promised - 100)), high: 100 }),
-      el("span", { class: "faint" }, "% of its bars held the truth"),
+      held.value === null ? null : figure(held, { low: Math.max(0, Math.min(held.low ?? 0, 200 * audited.promised - 100)), high: 100 }),
+      el("span", { class: "faint" }, held.value === null ? "How many of its bars held the truth is told when the first round is over" : "% of its bars held the truth"),
       el("dl", { class: "facts" },
         fact("Promised", percent(Number(audited.promised.toPrecision(4)))),
         fact("Compared", number(audited.comparisons)),

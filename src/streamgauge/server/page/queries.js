@@ -155,7 +155,7 @@ function toolbar(wanted, on) {
     "div",
     { class: "headline" },
     el("h1", {}, "Standing queries"), told,
-    el("a", { class: "button first", href: "#/editor" }, "New query"),
+    el("a", { class: "button first for-authors", href: "#/editor" }, "New query"),
   );
   const states = el("div", { class: "filters", role: "group", "aria-label": "State" }, ...buttons);
   return { nodes: [head, el("div", { class: "tools" }, states, search, order)], count };
