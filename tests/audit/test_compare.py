@@ -152,14 +152,3 @@ def test_an_answer_that_was_given_exactly_differs_by_rounding_alone() -> None:
     half = row(0, 9.0, 1.0, confidence=1.0)
     found = WindowBars(None, on_change=False).take([half], [row(0, 0.0)], [])
     assert found.sure_misses == 1
-
-
-def test_ticks_of_a_silence_count_as_held_and_are_not_compared() -> None:
-    bars = StandingBars(throughout=False)
-    bars.take([], [row(0, 0.0)], [])
-    silent = row(5, 9.0, 0.0, basis="interrupted")
-    answers = [row(1, 0.0, 1.0), row(9, 0.0, 1.0)]
-    found = bars.take(answers, [row(3, 5.0), silent], ticks(1, 9))
-    assert (found.comparisons, found.misses) == (4, 2)
-    (unit,) = found.units
-    assert unit.missed == 2 / 8

@@ -283,3 +283,38 @@ def test_cells_are_told_before_any_row_has_come(tmp_path: Path) -> None:
         pass
     assert gauge.deferrals().num_rows <= 1
     assert gauge.deferrals("calm")["evaluations"].to_pylist() in ([], [0])
+
+
+def test_a_silence_pays_for_no_misses(tmp_path: Path) -> None:
+    """One series in two is silent half of the time; of the ticks with both, a tenth is missed."""
+    (tmp_path / "in").mkdir()
+    lines = ["ts,series,x"]
+    for tick in range(1_200):
+        values = {"a": float(tick % 7)} | ({} if tick % 400 > 200 else {"b": 0.0})
+        lines += [f"{START + tick * SECOND},{name},{x}" for name, x in values.items()]
+    (tmp_path / "in" / "rows.csv").write_text("\n".join([*lines, ""]))
+    gauge = sg.connect(tmp_path / "home", engine="local", shards=1)
+    schema = sg.Schema.of(ts="time", series="string", x="float")
+    source = sg.files(tmp_path / "in", format="csv")
+    gauge.stream("plant", source, time="ts", key="series", schema=schema, expected_gap="2 s",
+                 future=None)  # fmt: skip
+    near = sg.Contract.absolute(1.0, confidence=0.9)
+    both = ("a", "b")
+    gauge.register(
+        Query("calm", "plant", sg.total("x"), series=both, contract=near, regime="watch"),
+        Query("truth", "plant", sg.total("x"), series=both),
+    )
+    while gauge.step():
+        pass
+    told = {name: list(as_answers(gauge.answers(name))) for name in ("calm", "truth")}
+    compared = missed = place = 0
+    for truth in told["truth"]:
+        while place + 1 < len(told["calm"]) and told["calm"][place + 1].as_of <= truth.as_of:
+            place += 1
+        stands = told["calm"][place]
+        if truth.basis == "exact" and stands.basis != "interrupted":
+            compared += 1
+            assert truth.value is not None
+            missed += not stands.low <= truth.value <= stands.high
+    assert compared > 400
+    assert 0.08 * compared <= missed <= 0.1 * compared + 1

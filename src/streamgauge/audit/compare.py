@@ -171,13 +171,11 @@ class StandingBars:
     def _tick(self, at: int, found: Found) -> None:
         for group, answer in self._held.items():
             truth = self._truth.get(group)
-            if truth is None:
+            if truth is None or not truth.tells(answer):
                 continue
-            told = truth.tells(answer)
-            missed = told and found.judge(answer, truth.value or 0.0, at)
-            # What a silence hides counts as held: a watch, which may miss a share of all ticks,
-            # those of a silence too, misses the more of the others.
-            if group == self._chosen and (told or "interrupted" in (truth.basis, answer.basis)):
+            assert truth.value is not None
+            missed = found.judge(answer, truth.value, at)
+            if group == self._chosen:
                 self._ticks += 1
                 self._missed += missed
 

@@ -134,7 +134,9 @@ def note_wait(mine, tick):  # type: ignore[no-untyped-def]
 def watched(mine, asked, tick, value, found, again):  # type: ignore[no-untyped-def]
     """Whether a watched cell answers at a tick; a miss that its credit pays for is let pass."""
     share = np.int64((1.0 - asked.confidence) * ONE)
-    mine.credit = min(mine.credit + share, PATIENCE * share)
+    # A tick at which a member is silent shows no truth that could be missed, so it pays for none.
+    if found.silent == 0:
+        mine.credit = min(mine.credit + share, PATIENCE * share)
     if owed(mine, asked, tick, value, found, again):
         return True
     if not outside(mine, asked, tick, value):

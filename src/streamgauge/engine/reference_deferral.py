@@ -287,7 +287,8 @@ class Piece:
     def _watched(self, asked: Asked, cell: Cell, tick: int, value: float, found: Reading) -> bool:
         """Whether a watched cell answers; a miss that its account pays for is let pass."""
         m, share = cell.kept, int((1.0 - float(cell.cells[0]["confidence"])) * ONE)
-        m["credit"] = min(int(m["credit"]) + share, PATIENCE * share)
+        if not found.silent:
+            m["credit"] = min(int(m["credit"]) + share, PATIENCE * share)
         if self._owed(asked, cell, tick, value, found):
             return True
         if not cell.outside(tick, value):
