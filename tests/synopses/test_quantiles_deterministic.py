@@ -186,6 +186,16 @@ class TestGk:
             assert not summary.contradicted
             assert_bars_hold(summary.query, rows, weights)
 
+    @pytest.mark.parametrize("seed", [11, 34, 384])
+    def test_nothing_is_left_when_fractions_are_all_taken_back(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        rows, weights = rng.random(90), 0.37 * rng.integers(1, 9, 90)
+        summary = Gk(0.05)
+        for order in (rng.permutation(90) for _ in range(3)):
+            summary.update(rows, weights)
+            summary.update(rows[order], -weights[order])
+            assert np.isnan(summary.query(Quantile(0.5)).value)
+
     def test_bounded_deletions_keep_epsilon(self) -> None:
         rng = np.random.default_rng(4)
         rows = rng.permutation(4000).astype(float)

@@ -18,7 +18,7 @@ def crossing_id(origin: str, alert: str, born: int, group: str, n: int) -> str:
     An alert that is dropped and created again under the same name was born in another epoch.
 
     >>> crossing_id("9f2c", "too hot", 12, '["oven"]', 3)
-    'too_hot-12-4ce6a2ad7f-3'
+    'too_hot-12-8e7b247903-3'
     """
     digest = hashlib.sha256(json.dumps([origin, alert, group]).encode()).hexdigest()[:10]
     return f"{_PLAIN.sub('_', alert)[:40]}-{born}-{digest}-{n}"

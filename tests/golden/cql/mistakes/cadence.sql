@@ -22,9 +22,9 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 0 s;
 
 SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] EVERY 1 s EVERY 2 s;
 -- ParseError: EVERY, ON CHANGE or ON CLOSE is written twice
---   detail: line 1, column 8
---     SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] EVERY 1 s EVERY 2 s
---            ^
+--   detail: line 1, column 67
+--     ) FROM trades [PARTITION BY sym ROWS 1] EVERY 1 s EVERY 2 s
+--                                                       ^
 --   hint: write each term once
 
 SELECT sym FROM trades [NOW] ON CHANGE OF 3;

@@ -55,9 +55,9 @@ SELECT AVG(price) FROM trades [NOW] BUDGET DISK 0.5;
 
 SELECT AVG(price) FROM trades [NOW] BUDGET MEMORY 1 PARSEC;
 -- ParseError: unknown unit 'PARSEC' of a budget
---   detail: line 1, column 44
---     SELECT AVG(price) FROM trades [NOW] BUDGET MEMORY 1 PARSEC
---                                                ^
+--   detail: line 1, column 53
+--     LECT AVG(price) FROM trades [NOW] BUDGET MEMORY 1 PARSEC
+--                                                       ^
 --   hint: write BUDGET MEMORY 1 MB, CPU 0.5
 
 SELECT AVG(price) FROM trades [NOW] BUDGET MEMORY 1 MB, MEMORY 2 MB;

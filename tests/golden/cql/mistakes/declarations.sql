@@ -120,9 +120,9 @@ CREATE STREAM s (a INT, ts TIME) FROM FILES 'x' TIME ts TICK 0 s;
 
 CREATE STREAM s (a INT, ts TIME) FROM FILES 'x' TIME ts TICK 1 s TICK 2 s;
 -- ParseError: TICK is written twice
---   detail: line 1, column 15
---     CREATE STREAM s (a INT, ts TIME) FROM FILES 'x' TIME ts TICK 1 s TICK 2 s
---                   ^
+--   detail: line 1, column 66
+--      (a INT, ts TIME) FROM FILES 'x' TIME ts TICK 1 s TICK 2 s
+--                                                       ^
 --   hint: write each option once
 
 CREATE STREAM s (a INT, a INT, ts TIME) FROM FILES 'x' TIME ts;

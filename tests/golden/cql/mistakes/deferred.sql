@@ -12,9 +12,9 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 CONFIDENCE 0.
 
 SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 BY TIMER BY WATCH;
 -- ParseError: BY TIMER or BY WATCH is written twice
---   detail: line 1, column 8
---     SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 BY TIMER BY WATCH
---            ^
+--   detail: line 1, column 68
+--      FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 BY TIMER BY WATCH
+--                                                       ^
 --   hint: write each term once
 
 SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 0.5 CONFIDENCE 0.9 BY WATCH;

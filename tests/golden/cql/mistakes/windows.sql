@@ -81,9 +81,9 @@ SELECT * FROM trades [RANGE 5];
 
 SELECT * FROM trades [RANGE 5 PARSECS];
 -- ParseError: unknown unit 'PARSECS'
---   detail: line 1, column 29
+--   detail: line 1, column 31
 --     SELECT * FROM trades [RANGE 5 PARSECS]
---                                 ^
+--                                   ^
 --   hint: units are us, ms, seconds, minutes, hours, days and weeks
 
 SELECT * FROM trades [LAST 5];
