@@ -44,7 +44,8 @@ def epochs_after(home: Home, epoch: int) -> list[int]:
 def answers(home: Home, *, name: str | None = None, after: int = 0) -> pa.Table:
     """All committed answers after an epoch, of one query or of all."""
     names = None if name is None else (name,)
-    tables = [epoch_answers(home, epoch, names) for epoch in epochs_after(home, after)]
+    read = (epoch_answers(home, epoch, names) for epoch in epochs_after(home, after))
+    tables = [table for table in read if table.num_rows]
     return pa.concat_tables(tables) if tables else ANSWERS.empty_table()
 
 
