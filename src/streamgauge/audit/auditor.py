@@ -20,7 +20,6 @@ from streamgauge.log import inbox
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.shadows import EXACT_SHADOW, is_shadow, shadows_of
-from streamgauge.results.change_log import epoch_answers
 from streamgauge.results.follower import Follower
 
 LOG = logging.getLogger(__name__)
@@ -191,7 +190,7 @@ class Auditor(Follower):
         """Compare the queries of the round; the instant of the newest comparison."""
         if not self.audits:
             return 0
-        rows = rows_of(epoch_answers(self.home, epoch), self.audits)
+        rows = rows_of(self.home, epoch, self.audits)
         latest = 0
         for audit in list(self.audits.values()):
             standing = registry.queries.get(audit.name)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streamgauge.kernel.time import SECOND
+from streamgauge.log.home import Home
 from streamgauge.plan.shadows import EXACT_SHADOW, TICKS_SHADOW
+from streamgauge.results.change_log import epoch_answers
 
 # Difference that rounding explains, as a part of the numbers compared.
 ROUNDING = 1e-9
@@ -94,10 +95,10 @@ class Found:
         return missed
 
 
-def rows_of(table: pa.Table, names: Iterable[str]) -> dict[str, list[Row]]:
+def rows_of(home: Home, epoch: int, names: Iterable[str]) -> dict[str, list[Row]]:
     """Answers of some queries and of their shadows, by name, in the order of event time."""
-    wanted = [p + name for name in names for p in ("", EXACT_SHADOW, TICKS_SHADOW)]
-    few = table.filter(pc.is_in(table["query"], pa.array(wanted, pa.string())))
+    wanted = {p + name for name in names for p in ("", EXACT_SHADOW, TICKS_SHADOW)}
+    few = epoch_answers(home, epoch, wanted)
     found: dict[str, list[Row]] = {}
     times = few["as_of"].cast(pa.int64()).to_pylist()
     columns = [few[name].to_pylist() for name in _COLUMNS]
