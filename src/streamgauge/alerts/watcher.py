@@ -7,7 +7,6 @@ same ids.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import uuid
 from collections.abc import Iterable, Sequence
@@ -30,13 +29,14 @@ from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.latest import latest_answers
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.time import instant_text
+from streamgauge.log import lock
 from streamgauge.log.home import Home
 from streamgauge.plan.alert import StandingAlert
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.reading import Reader
 from streamgauge.results.change_log import as_answers, epoch_answers, epochs_after
-from streamgauge.results.follower import LOCK, STATE, Follower
+from streamgauge.results.follower import STATE, Follower
 
 FOLDER = "alerts"
 FIRST = -(2**63)
@@ -45,14 +45,7 @@ LOOKS = 20
 
 def watched(home: Home) -> bool:
     """Whether some process watches a home now."""
-    try:
-        with (home.root / FOLDER / LOCK).open("r") as held:
-            fcntl.flock(held.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
+    return lock.held(home.root / FOLDER)
 
 
 class Alarms:

@@ -7,23 +7,22 @@ the same a second time.
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from streamgauge.kernel.errors import EngineFailure, StateTooOld, StreamgaugeError
 from streamgauge.kernel.files import read_json, write_json
+from streamgauge.log import lock
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import epochs_after
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 STATE = "state.json"
-LOCK = "lock"
 
 
 @contextmanager
@@ -54,6 +53,7 @@ class Follower:
         self.home = home
         self.folder: Path = home.root / name
         self.place = 0
+        self._held = ExitStack()
         self._halt = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -87,17 +87,14 @@ class Follower:
 
     def open(self) -> None:
         """Be the one follower of this name on the home, and go on where the last one was."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._held = (self.folder / LOCK).open("a+")
         try:
-            fcntl.flock(self._held.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            self._held.close()
+            self._held.enter_context(lock.holding(self.folder))
+        except EngineFailure as error:
             raise EngineFailure(
                 f"another process has {self.folder.name} of this home in hand",
-                f"it holds {LOCK} in {self.folder}",
+                error.detail,
                 "stop that one first, or leave it to it",
-            ) from error
+            ) from None
         kept = self.folder / STATE
         if kept.exists():
             try:
