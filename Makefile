@@ -38,6 +38,7 @@ java:
 
 broker:
 	@tools/find_broker.sh
+	@tools/find_postgres.sh
 
 browser:
 	@tools/find_browser.sh
