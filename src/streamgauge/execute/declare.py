@@ -325,7 +325,7 @@ _DONE = {"pause": "paused", "resume": "resumed", "drop": "dropped"}
 _DROPS = {
     "stream": "drop stream", "window": "drop window", "table": "drop table",
     "function": "drop function", "aggregate": "drop function", "view": "drop name",
-    "summary": "drop summary", "alert": "drop alert",
+    "summary": "drop summary", "alert": "drop alert", "sink": "drop sink",
 }  # fmt: skip
 
 

@@ -32,6 +32,7 @@ def known_names(registry: Registry) -> Known:
             "function": registry.functions,
             "summary": registry.summaries,
             "alert": registry.alerts,
+            "sink": registry.sinks,
         },
         columns,
     )

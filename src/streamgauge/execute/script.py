@@ -9,6 +9,7 @@ from streamgauge.execute.alerts import create_alert
 from streamgauge.execute.ask import ask, check_parameters, create_query
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.show import describe, explain, show
+from streamgauge.execute.sinks import create_sink
 from streamgauge.execute.trial import Trial, located
 from streamgauge.kernel.errors import BindError, Place, StreamgaugeError
 from streamgauge.language.parse import parse, parse_all
@@ -20,6 +21,7 @@ from streamgauge.language.statements import (
     CreateAlert,
     CreateFunction,
     CreateQuery,
+    CreateSink,
     CreateStream,
     CreateSummary,
     CreateTable,
@@ -100,6 +102,8 @@ class Script:
             return declare.create_summary(trial, said, replace=replace)
         if isinstance(said, CreateAlert):
             return create_alert(trial, said, self.root, replace=replace)
+        if isinstance(said, CreateSink):
+            return create_sink(trial, said, replace=replace)
         return self._shown(said)
 
     def _shown(self, said: Show | Describe | Explain) -> Outcome:

@@ -143,6 +143,20 @@ def _alerts(registry: Registry) -> Shown:
     return ("name", "on", "group", "when", "delivers", "version"), rows
 
 
+def _sinks(registry: Registry) -> Shown:
+    rows = [
+        (
+            name,
+            standing.sink.words,
+            str(standing.sink.to),
+            "yes" if standing.sink.history else "no",
+            standing.version,
+        )
+        for name, standing in registry.sinks.items()
+    ]
+    return ("name", "on", "delivers", "history", "version"), rows
+
+
 _SHOWN: dict[str, Callable[[Registry], Shown]] = {
     "queries": _queries,
     "streams": _streams,
@@ -152,6 +166,7 @@ _SHOWN: dict[str, Callable[[Registry], Shown]] = {
     "views": _views,
     "summaries": _summaries,
     "alerts": _alerts,
+    "sinks": _sinks,
 }
 
 
@@ -216,6 +231,7 @@ def describe(registry: Registry, name: str) -> pa.Table:
         (registry.functions, _functions),
         (registry.summaries, _summaries),
         (registry.alerts, _alerts),
+        (registry.sinks, _sinks),
     )
     for kept, listed in others:
         if name in kept:

@@ -22,7 +22,9 @@ from streamgauge.plan.registry import Record, Registry, Standing
 from streamgauge.plan.view import View
 from streamgauge.streams.table import Table
 
-_KINDS = ("streams", "windows", "queries", "tables", "functions", "names", "summaries", "alerts")
+_KINDS = (
+    "streams", "windows", "queries", "tables", "functions", "names", "summaries", "alerts", "sinks",
+)  # fmt: skip
 _BULK = {"register": "queries", "alter": "queries", "pause": "names", "resume": "names",
          "drop": "names"}  # fmt: skip
 

@@ -25,6 +25,7 @@ from streamgauge.language.statements import (
     CreateAlert,
     CreateFunction,
     CreateQuery,
+    CreateSink,
     CreateStream,
     CreateSummary,
     CreateTable,
@@ -351,6 +352,18 @@ def _create_alert(
     return CreateAlert(name, query, when, level, clear, group, targets, bool(replaces))
 
 
+def _create_sink(
+    replaces: bool | None,
+    name: str,
+    queries: tuple[str, ...],
+    target: tuple[str, str, str],
+    history: bool | None,
+) -> CreateSink:
+    if len(set(queries)) != len(queries):
+        raise Misuse("a query is written twice", _ONCE)
+    return CreateSink(name, queries, target, bool(history), bool(replaces))
+
+
 def _refuse_twice(options: tuple[tuple[str, Any], ...]) -> None:
     names = [option for option, _ in options]
     for option in names:
@@ -366,10 +379,21 @@ def _advance(stream: str, to: Instant) -> Advance:
     return Advance(stream, to)
 
 
-_KINDS = ("query", "stream", "window", "table", "view", "function", "aggregate", "summary", "alert")
+_KINDS = (
+    "query",
+    "stream",
+    "window",
+    "table",
+    "view",
+    "function",
+    "aggregate",
+    "summary",
+    "alert",
+    "sink",
+)
 _TOPICS = (
     "queries", "streams", "tables", "windows", "functions", "views", "summaries", "answers",
-    "alerts",
+    "alerts", "sinks",
 )  # fmt: skip
 
 
@@ -403,6 +427,7 @@ _STATEMENTS: dict[str, Callable[..., Any]] = {
     ),
     "create_summary": _create_summary,
     "create_alert": _create_alert,
+    "create_sink": _create_sink,
     "replacing": lambda: True,
     "pause": lambda names: Change("pause", "query", names),
     "resume": lambda names: Change("resume", "query", names),

@@ -249,4 +249,19 @@ ALERTS: dict[str, Callable[..., Any]] = {
     "to_kafka": lambda broker, topic: ("kafka", broker, topic),
 }
 
-BUILDERS = {**WINDOWS, **TERMS, **OPTIONS, **SUMMARIES, **ALERTS}
+
+def _out_kafka(brokers: str, topic: str, form: str | None) -> tuple[str, str, str]:
+    if form is not None and form.lower() != "json":
+        raise Misuse(f"answers are not written as {form}", "write FORMAT json, or leave it out")
+    return "kafka", brokers, topic
+
+
+SINKS: dict[str, Callable[..., Any]] = {
+    "delivered_queries": lambda names: names,
+    "delivered_all": lambda: (),
+    "delivered_history": lambda: True,
+    "out_kafka": _out_kafka,
+    "out_postgres": lambda url, table: ("postgres", url, table),
+}
+
+BUILDERS = {**WINDOWS, **TERMS, **OPTIONS, **SUMMARIES, **ALERTS, **SINKS}

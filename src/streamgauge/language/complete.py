@@ -26,7 +26,18 @@ UNITS = ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
 BUDGETS = ("MEMORY", "CPU", "PROBES")
 SIZES = ("B", "KB", "MB", "GB")
 _KINDS = frozenset(
-    {"QUERY", "STREAM", "TABLE", "VIEW", "WINDOW", "FUNCTION", "AGGREGATE", "SUMMARY", "ALERT"}
+    {
+        "QUERY",
+        "STREAM",
+        "TABLE",
+        "VIEW",
+        "WINDOW",
+        "FUNCTION",
+        "AGGREGATE",
+        "SUMMARY",
+        "ALERT",
+        "SINK",
+    }  # fmt: skip
 )
 _OF_COLUMNS = frozenset({"BY", "EACH", "KEY", "TIME", "CHANGES", "WIDTH"})
 _NAMES = ("IDENT", "_COMMA")
@@ -57,7 +68,7 @@ class Known:
     Parameters
     ----------
     names
-        By kind: query, stream, table, view, window, function, summary, alert.
+        By kind: query, stream, table, view, window, function, summary, alert, sink.
     columns
         Columns of whatever can stand in FROM, by its name.
     """

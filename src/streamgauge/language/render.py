@@ -19,6 +19,7 @@ from streamgauge.language.statements import (
     CreateAlert,
     CreateFunction,
     CreateQuery,
+    CreateSink,
     CreateStream,
     CreateSummary,
     CreateTable,
@@ -68,6 +69,8 @@ def render(statement: Statement) -> str:
         return _create_summary(statement)
     if isinstance(statement, CreateAlert):
         return _create_alert(statement)
+    if isinstance(statement, CreateSink):
+        return _create_sink(statement)
     if isinstance(statement, Explain):
         analyze = " ANALYZE" if statement.analyze else ""
         target = statement.target
@@ -154,6 +157,16 @@ def _create_alert(made: CreateAlert) -> str:
 def _delivery(kind: str, address: str, detail: str) -> str:
     word = {"mail": " FOR ", "kafka": " TOPIC "}.get(kind, "")
     return f"TO {kind.upper()} {text_words(address)}" + (word and word + text_words(detail))
+
+
+def _create_sink(made: CreateSink) -> str:
+    verb = "CREATE OR REPLACE" if made.replace else "CREATE"
+    queries = ", ".join(map(quoted, made.queries)) or "ALL"
+    kind, address, place = made.target
+    word = {"kafka": "TOPIC", "postgres": "TABLE"}[kind]
+    target = f"TO {kind.upper()} {text_words(address)} {word} {text_words(place)}"
+    history = " WITH HISTORY" if made.history else ""
+    return f"{verb} SINK {quoted(made.name)} ON {queries} DELIVER {target}{history}"
 
 
 def _create_stream(made: CreateStream) -> str:

@@ -295,6 +295,21 @@ class CreateAlert:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateSink:
+    """CREATE [OR REPLACE] SINK name ON queries DELIVER TO target [WITH HISTORY].
+
+    `queries` is empty for ON ALL. `target` is (kind, address, place): kafka with TOPIC, postgres
+    with TABLE.
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    target: tuple[str, str, str]
+    history: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """PAUSE, RESUME or DROP of things of one kind: query, stream, window, table, function..."""
 
@@ -344,6 +359,7 @@ Statement: TypeAlias = (
     | CreateFunction
     | CreateSummary
     | CreateAlert
+    | CreateSink
     | Change
     | Advance
     | Show

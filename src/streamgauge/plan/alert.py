@@ -29,6 +29,24 @@ _BROKERS = re.compile(r"[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*
 _LONGEST = 2000
 
 
+def is_brokers(address: str) -> bool:
+    """Whether a text names brokers of Kafka.
+
+    >>> is_brokers("one:9092,two:9092"), is_brokers("http://one")
+    (True, False)
+    """
+    return _BROKERS.fullmatch(address) is not None
+
+
+def is_topic(name: str) -> bool:
+    """Whether a text can be the name of a topic of Kafka.
+
+    >>> is_topic("plant.answers"), is_topic("two words")
+    (True, False)
+    """
+    return _TOPIC.fullmatch(name) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where an alert is delivered.
@@ -94,7 +112,7 @@ class Target:
             )
 
     def _check_kafka(self) -> None:
-        if not _BROKERS.fullmatch(self.address) or not _TOPIC.fullmatch(self.detail):
+        if not is_brokers(self.address) or not is_topic(self.detail):
             raise BindError(
                 "Kafka needs brokers and a topic",
                 f"got {self.address!r} and {self.detail!r}",

@@ -20,6 +20,13 @@ from streamgauge.plan.offer import Statistics
 from streamgauge.plan.promise_check import check_promise
 from streamgauge.plan.query import Query
 from streamgauge.plan.shadows import is_shadow, refuse_shadow, shadows_of
+from streamgauge.plan.sink import (
+    Sink,
+    StandingSink,
+    check_delivered,
+    refuse_delivered,
+    with_sink,
+)
 from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.view import View
 from streamgauge.promise.costs import Costs
@@ -133,6 +140,7 @@ class Registry:
     summaries: dict[str, Summary] = field(default_factory=dict)
     costs: Costs = field(default_factory=Costs)
     alerts: dict[str, StandingAlert] = field(default_factory=dict)
+    sinks: dict[str, StandingSink] = field(default_factory=dict)
 
     def apply(self, records: Iterable[Record], *, epoch: int) -> list[StreamgaugeError]:
         """Fold the records of one epoch; a record that does not fit is refused, the rest holds."""
@@ -194,12 +202,17 @@ class Registry:
         elif do == "drop":
             name = self.query(change["name"]).name
             refuse_watched(name, self.alerts)
+            refuse_delivered(name, self.sinks.values())
             del self.queries[name]
             self._drop_shadows(name)
         elif do == "alert":
             self._put_alert(Alert.from_dict(change["alert"]), epoch)
         elif do == "drop alert":
             self._drop(self.alerts, "alert", change["name"])
+        elif do == "sink":
+            self._put_sink(Sink.from_dict(change["sink"]), epoch)
+        elif do == "drop sink":
+            self._drop(self.sinks, "sink", change["name"])
         elif do != "advance":
             raise BindError(
                 f"unknown change {do!r}", "written by a newer release", "upgrade this process"
@@ -294,6 +307,11 @@ class Registry:
         old = self.alerts.get(alert.name)
         fresh = StandingAlert(alert, epoch=epoch, born=epoch)
         self.alerts[alert.name] = old.changed(alert, epoch) if old is not None else fresh
+
+    def _put_sink(self, sink: Sink, epoch: int) -> None:
+        for name in sink.queries:
+            self.query(name)
+        self.sinks = dict(with_sink(self.sinks, sink, self.queries, epoch))
 
     def _refuse_used_summary(self, name: str) -> None:
         promises = [(user.name, user.asked.promise) for user in self.queries.values()]
@@ -412,6 +430,7 @@ class Registry:
         for standing in self.alerts.values():
             if standing.alert.query == query.name:
                 check_alert(standing.alert, trial)
+        check_delivered(self.sinks, trial[query.name])
         self._drop_shadows(query.name)
         self.queries[query.name] = replace(
             old,
@@ -436,6 +455,7 @@ class Registry:
             "summaries": [summary.as_dict() for summary in self.summaries.values()],
             "costs": self.costs.as_dict() if self.costs != Costs() else {},
             "alerts": [standing.as_dict() for standing in self.alerts.values()],
+            "sinks": [standing.as_dict() for standing in self.sinks.values()],
         }
         return {
             "epoch": self.epoch,
@@ -465,6 +485,7 @@ class Registry:
             {item["name"]: Summary.from_dict(item) for item in data.get("summaries", ())},
             Costs(**data.get("costs", {})),
             {a["alert"]["name"]: StandingAlert.from_dict(a) for a in data.get("alerts", ())},
+            {s.sink.name: s for s in map(StandingSink.from_dict, data.get("sinks", ()))},
         )
 
 

@@ -1,0 +1,300 @@
+"""Sink: where the answers of queries are delivered, as a value.
+
+A sink delivers every answer of its queries once: to a topic of Kafka one record for each, to a
+table of PostgreSQL the newest of each query and group.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from streamgauge.kernel.errors import BindError
+from streamgauge.log.home import check_directory_name
+from streamgauge.plan.alert import is_brokers, is_topic
+from streamgauge.plan.query import Query
+from streamgauge.plan.shadows import is_shadow
+
+if TYPE_CHECKING:
+    from streamgauge.plan.registry import Standing
+
+KINDS = ("kafka", "postgres")
+# Versions of a sink that are remembered: a delivery that is behind goes by the one of its epoch.
+REMEMBERED = 50
+_TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}(\.[A-Za-z_][A-Za-z0-9_]{0,62})?")
+_LONGEST = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where answers go.
+
+    Parameters
+    ----------
+    kind
+        kafka or postgres.
+    address
+        The brokers, or the URL of the database. libpq takes a password that is not in it from
+        PGPASSWORD or PGPASSFILE.
+    place
+        The topic or the table.
+
+    Examples
+    --------
+    >>> print(Destination("kafka", "broker:9092", "answers"))
+    kafka broker:9092, topic answers
+    >>> print(Destination("postgres", "postgresql://ann:secret@db:5432/plant", "answers"))
+    postgres db:5432/plant, table answers
+    """
+
+    kind: str
+    address: str
+    place: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise BindError(
+                f"unknown target {self.kind!r} of a sink",
+                f"targets are {', '.join(KINDS)}",
+                "write DELIVER TO KAFKA 'host:9092' TOPIC 'answers'",
+            )
+        if len(self.address) > _LONGEST or not self.address.isprintable():
+            raise BindError(
+                f"the address of {self.kind} cannot be used",
+                f"it has {len(self.address)} characters, or some that are not printable",
+                f"write at most {_LONGEST} plain ones",
+            )
+        if self.kind == "kafka":
+            self._check_kafka()
+        else:
+            self._check_postgres()
+
+    def _check_kafka(self) -> None:
+        if not is_brokers(self.address) or not is_topic(self.place):
+            raise BindError(
+                "Kafka needs brokers and a topic",
+                f"got {self.address!r} and {self.place!r}",
+                "write TO KAFKA 'host:9092' TOPIC 'answers'",
+            )
+
+    def _check_postgres(self) -> None:
+        try:
+            parts = urlsplit(self.address)
+            fits = parts.scheme in ("postgresql", "postgres") and parts.port != 0
+        except ValueError:
+            fits = False
+        if not fits or " " in self.address:
+            raise BindError(
+                "PostgreSQL needs the URL of a database",
+                "it does not begin with postgresql://, or is not escaped where needed",
+                "write TO POSTGRES 'postgresql://user@host:5432/database' TABLE 'answers'",
+            )
+        if not _TABLE.fullmatch(self.place):
+            raise BindError(
+                f"{self.place!r} is no name of a table",
+                "letters, digits and _ are allowed, and one dot after the name of a schema",
+                "write TABLE 'answers' or TABLE 'plant.answers'",
+            )
+
+    @property
+    def secret(self) -> str:
+        """The password in the address, or nothing."""
+        return unquote(urlsplit(self.address).password or "") if self.kind == "postgres" else ""
+
+    def hidden(self, text: str) -> str:
+        """A text of others, such as an error, without what is secret here."""
+        parts = urlsplit(self.address) if self.kind == "postgres" else None
+        for secret in (self.secret, parts.password if parts else ""):
+            text = text.replace(secret, "***") if secret else text
+        return text
+
+    def as_dict(self) -> dict[str, str]:
+        """JSON form, for the home alone: an address may hold a password."""
+        return {"kind": self.kind, "address": self.address, "place": self.place}
+
+    def __str__(self) -> str:
+        if self.kind == "kafka":
+            return f"kafka {self.address}, topic {self.place}"
+        parts = urlsplit(self.address)
+        where = parts.netloc.rpartition("@")[2] or "localhost"
+        return f"postgres {where}{parts.path}, table {self.place}"
+
+
+def to_kafka(brokers: str, topic: str) -> Destination:
+    """A topic of Kafka that a sink delivers to.
+
+    >>> print(to_kafka("broker:9092", "answers"))
+    kafka broker:9092, topic answers
+    """
+    return Destination("kafka", brokers, topic)
+
+
+def to_postgres(url: str, table: str) -> Destination:
+    """A table of PostgreSQL that a sink delivers to.
+
+    >>> print(to_postgres("postgresql://ann@db/plant", "answers"))
+    postgres db/plant, table answers
+    """
+    return Destination("postgres", url, table)
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Which answers are delivered, and where.
+
+    Parameters
+    ----------
+    name
+        Name of the sink.
+    queries
+        Whose answers; all, those of later queries too, when empty.
+    to
+        Where they go.
+    history
+        Whether it begins with the first epoch that is kept, not with the one that creates it.
+
+    Examples
+    --------
+    >>> print(Sink("out", ("heat",), to_kafka("broker:9092", "answers")))
+    heat to kafka broker:9092, topic answers
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    to: Destination
+    history: bool = False
+
+    def __post_init__(self) -> None:
+        check_directory_name("sink", self.name)
+
+    @property
+    def words(self) -> str:
+        """Whose answers it delivers, in words."""
+        return ", ".join(self.queries) or "all queries"
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        plain: dict[str, Any] = {"name": self.name, "to": self.to.as_dict()}
+        plain |= {"queries": list(self.queries)} if self.queries else {}
+        return {**plain, "history": True} if self.history else plain
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Sink:
+        """Read the JSON form."""
+        queries = tuple(data.get("queries", ()))
+        to = Destination(**data["to"])
+        return cls(data["name"], queries, to, data.get("history", False))
+
+    def __str__(self) -> str:
+        return f"{self.words} to {self.to}"
+
+
+@dataclass(frozen=True, slots=True)
+class StandingSink:
+    """A sink that is in force: the epoch of its birth, and its versions with their epochs.
+
+    Examples
+    --------
+    >>> there = to_kafka("broker:9092", "answers")
+    >>> first = StandingSink.fresh(Sink("out", ("heat",), there), 4)
+    >>> both = first.changed(Sink("out", (), there), 9)
+    >>> both.version, both.at(8).words, both.at(9).words
+    (2, 'heat', 'all queries')
+    """
+
+    born: int
+    version: int
+    versions: tuple[tuple[int, Sink], ...]
+
+    @classmethod
+    def fresh(cls, sink: Sink, epoch: int) -> StandingSink:
+        """A sink at its birth."""
+        return cls(epoch, 1, ((epoch, sink),))
+
+    @property
+    def sink(self) -> Sink:
+        """The newest version."""
+        return self.versions[-1][1]
+
+    @property
+    def first(self) -> int:
+        """The epoch that delivery begins after."""
+        return 0 if self.versions[0][1].history else self.born - 1
+
+    def at(self, epoch: int) -> Sink:
+        """The version in force at an epoch."""
+        found = (sink for begun, sink in reversed(self.versions) if begun <= epoch)
+        return next(found, self.versions[0][1])
+
+    def changed(self, sink: Sink, epoch: int) -> StandingSink:
+        """The next version under the same name."""
+        versions = (*self.versions, (epoch, sink))[-REMEMBERED:]
+        return StandingSink(self.born, self.version + 1, versions)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        versions = [[epoch, sink.as_dict()] for epoch, sink in self.versions]
+        return {"born": self.born, "version": self.version, "versions": versions}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> StandingSink:
+        """Read the JSON form."""
+        versions = tuple((epoch, Sink.from_dict(sink)) for epoch, sink in data["versions"])
+        return cls(data["born"], data["version"], versions)
+
+
+Sinks = Mapping[str, StandingSink]
+
+
+def with_sink(sinks: Sinks, sink: Sink, queries: Mapping[str, Standing], epoch: int) -> Sinks:
+    """The sinks with one more, or with a new version of one; raise where it does not fit."""
+    check_sink(sink, queries)
+    for other in (standing.sink for standing in sinks.values()):
+        same = (other.to.address, other.to.place) == (sink.to.address, sink.to.place)
+        if same and other.name != sink.name:
+            raise BindError(
+                f"sink {other.name!r} delivers there already",
+                f"{sink.to} is its own",
+                f"choose another {'topic' if sink.to.kind == 'kafka' else 'table'}",
+            )
+    old = sinks.get(sink.name)
+    fresh = StandingSink.fresh(sink, epoch) if old is None else old.changed(sink, epoch)
+    return {**sinks, sink.name: fresh}
+
+
+def check_sink(sink: Sink, queries: Mapping[str, Standing]) -> None:
+    """Raise unless a sink can deliver the answers of those of its queries that are given."""
+    for name in filter(queries.__contains__, sink.queries):
+        if is_shadow(name):
+            raise BindError(
+                f"sink {sink.name!r} cannot deliver a shadow of the auditor",
+                f"{name!r} comes and goes with the rounds of an audit",
+                "deliver the query itself",
+            )
+        if sink.to.kind == "postgres" and not isinstance(queries[name].asked, Query):
+            raise BindError(
+                f"sink {sink.name!r} cannot deliver rows to PostgreSQL",
+                f"query {name!r} answers rows, and a table holds one number for each group",
+                "deliver it to Kafka, or ask for a number such as COUNT(*) of those rows",
+            )
+
+
+def check_delivered(sinks: Sinks, changed: Standing) -> None:
+    """Raise when a sink on a query cannot deliver what it is about to answer."""
+    for standing in sinks.values():
+        if changed.name in standing.sink.queries:
+            check_sink(standing.sink, {changed.name: changed})
+
+
+def refuse_delivered(name: str, sinks: Iterable[StandingSink]) -> None:
+    """Raise when a sink names a query that is about to go."""
+    users = [standing.sink.name for standing in sinks if name in standing.sink.queries]
+    if users:
+        raise BindError(
+            f"query {name!r} is delivered",
+            f"{len(users)} sinks name it, {users[0]!r} first",
+            f"write DROP SINK {users[0]} first, or CREATE OR REPLACE SINK without the query",
+        )
