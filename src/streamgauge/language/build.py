@@ -380,17 +380,9 @@ def _advance(stream: str, to: Instant) -> Advance:
 
 
 _KINDS = (
-    "query",
-    "stream",
-    "window",
-    "table",
-    "view",
-    "function",
-    "aggregate",
-    "summary",
-    "alert",
+    "query", "stream", "window", "table", "view", "function", "aggregate", "summary", "alert",
     "sink",
-)
+)  # fmt: skip
 _TOPICS = (
     "queries", "streams", "tables", "windows", "functions", "views", "summaries", "answers",
     "alerts", "sinks",

@@ -26,7 +26,7 @@ UNITS = ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
 BUDGETS = ("MEMORY", "CPU", "PROBES")
 SIZES = ("B", "KB", "MB", "GB")
 _KINDS = frozenset(
-    {
+    [
         "QUERY",
         "STREAM",
         "TABLE",
@@ -37,7 +37,7 @@ _KINDS = frozenset(
         "SUMMARY",
         "ALERT",
         "SINK",
-    }  # fmt: skip
+    ]
 )
 _OF_COLUMNS = frozenset({"BY", "EACH", "KEY", "TIME", "CHANGES", "WIDTH"})
 _NAMES = ("IDENT", "_COMMA")

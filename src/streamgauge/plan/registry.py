@@ -8,25 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any
 
-from streamgauge.kernel.errors import BindError, QueryNotFound, StreamgaugeError
+from streamgauge.kernel.errors import BindError, StreamgaugeError
 from streamgauge.operators.functions import Function, Functions
 from streamgauge.plan.alert import Alert, StandingAlert, check_alert, refuse_watched
 from streamgauge.plan.bounds import bounded, columns_of, refuse_bare_values
 from streamgauge.plan.freshness import check_freshness
+from streamgauge.plan.missing import missing
 from streamgauge.plan.offer import Statistics
 from streamgauge.plan.promise_check import check_promise
 from streamgauge.plan.query import Query
 from streamgauge.plan.shadows import is_shadow, refuse_shadow, shadows_of
-from streamgauge.plan.sink import (
-    Sink,
-    StandingSink,
-    check_delivered,
-    refuse_delivered,
-    with_sink,
-)
+from streamgauge.plan.sink import Sink, StandingSink, check_delivered, refuse_delivered, with_sink
 from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.view import View
 from streamgauge.promise.costs import Costs
@@ -231,13 +225,13 @@ class Registry:
         """A query by name, or QueryNotFound with the nearest names."""
         if name in self.queries:
             return self.queries[name]
-        raise _missing("query", name, self.queries)
+        raise missing("query", name, self.queries)
 
     def stream(self, name: str) -> Stream:
         """A stream by name, or QueryNotFound."""
         if name in self.streams:
             return self.streams[name]
-        raise _missing("stream", name, self.streams)
+        raise missing("stream", name, self.streams)
 
     def window_of(self, query: Query) -> Window | None:
         """The window of a query as a value, or None for latest values."""
@@ -255,7 +249,7 @@ class Registry:
 
     def _drop(self, kept: dict[str, Any], kind: str, name: str) -> None:
         if name not in kept:
-            raise _missing(kind, name, kept)
+            raise missing(kind, name, kept)
         del kept[name]
 
     def _drop_function(self, name: str) -> None:
@@ -275,7 +269,7 @@ class Registry:
 
     def _drop_table(self, name: str) -> None:
         if name not in self.tables:
-            raise _missing("table", name, self.tables)
+            raise missing("table", name, self.tables)
         users = [
             standing.name for standing in self.queries.values() if name in standing.asked.tables
         ]
@@ -296,7 +290,7 @@ class Registry:
 
     def _drop_summary(self, name: str) -> None:
         if name not in self.summaries:
-            raise _missing("summary", name, self.summaries)
+            raise missing("summary", name, self.summaries)
         self._refuse_used_summary(name)
         del self.summaries[name]
 
@@ -363,7 +357,7 @@ class Registry:
 
     def _drop_window(self, name: str) -> None:
         if name not in self.windows:
-            raise _missing("window", name, self.windows)
+            raise missing("window", name, self.windows)
         users = [user.name for user in self._window_users(name)]
         if users:
             raise BindError(
@@ -400,7 +394,7 @@ class Registry:
             return chosen_model(query, known)
         for name in query.tables:
             if name not in self.tables:
-                raise _missing("table", name, self.tables)
+                raise missing("table", name, self.tables)
         check_promise(query, self.streams, self.summaries, self.windows)
         return ""
 
@@ -501,14 +495,3 @@ def _single(record: Record) -> list[Record]:
     if record["do"] in ("pause", "resume", "drop"):
         return [{"do": record["do"], "name": name} for name in record["names"]]
     return [record]
-
-
-def _missing(kind: str, name: str, known: Iterable[str]) -> QueryNotFound:
-    names = sorted(one for one in known if not is_shadow(one))
-    near = get_close_matches(name, names, 1)
-    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    return QueryNotFound(
-        f"no {kind} named {name!r}",
-        f"there are {listed or 'none'}",
-        f"did you mean {near[0]}?" if near else "check the spelling",
-    )
