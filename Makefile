@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml $(LOCK)
 		$$python -m venv $(VENV) || exit 1; \
 	fi
 	@echo "==> installing the package and its tools (Spark is large: some minutes the first time)"
-	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[spark,edge,kafka,server,otel,notebook,dev]' -c $(LOCK)
+	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[spark,edge,kafka,postgres,server,otel,notebook,dev]' -c $(LOCK)
 	@touch $@
 	@echo "==> installed; next: make demo, make quick or make test"
 
@@ -79,7 +79,7 @@ docs: install ## check the links and run the examples of the documentation
 	@$(BIN)/python -m pytest -q -m "$(QUICK)" tests/test_docs.py src
 
 lock: install ## resolve the versions of the developer tools anew
-	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --extra spark --extra edge --extra kafka --extra server --extra otel --extra notebook --extra dev \
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --extra spark --extra edge --extra kafka --extra postgres --extra server --extra otel --extra notebook --extra dev \
 		--strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links \
 		--no-emit-trusted-host --output-file $(LOCK) pyproject.toml
 

@@ -17,6 +17,7 @@ The folders, in the order data flows::
     results     answers kept and delivered
     engine      who runs it: shards, the local engine, the reference, the door to Spark
     gauge, cli  what a user holds
+    sinks       answers delivered to Kafka and PostgreSQL, each once
     audit       exact shadows beside standing queries, and what they say of the bars
     checks      laws and statistics that every synopsis stands up to, for your own too
 """
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from streamgauge.plan.members import Members
     from streamgauge.plan.over import Over
     from streamgauge.plan.query import Query, every, on_change, on_close
+    from streamgauge.plan.sink import to_kafka, to_postgres
     from streamgauge.reading import Progress
     from streamgauge.sources.declare import agents, dataframe, files, plant, push, rate
     from streamgauge.streams.schema import Schema
@@ -85,6 +87,7 @@ _HOMES = {
     "plan.members": "Members",
     "plan.over": "Over",
     "plan.query": "Query every on_change on_close",
+    "plan.sink": "to_kafka to_postgres",
     "reading": "Progress",
     "sources.declare": "agents dataframe files plant push rate",
     "streams.schema": "Schema",
@@ -143,6 +146,8 @@ __all__ = [
     "self_join",
     "stddev",
     "sum_when",
+    "to_kafka",
+    "to_postgres",
     "top_k",
     "total",
     "var",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,10 @@ import pyarrow as pa
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
 from streamgauge.coordinator.running import Coordinators
+from streamgauge.engine.arrivals import Arrivals
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds, refuse_without
-from streamgauge.engine.lander import source_directory
 from streamgauge.engine.local import LocalEngine
 from streamgauge.engine.spark.engine import SparkEngine
 from streamgauge.execute.declare import summary_of
@@ -34,6 +34,7 @@ from streamgauge.kernel.time import DurationLike, InstantLike, duration, instant
 from streamgauge.language.statements import (
     Change,
     CreateFunction,
+    CreateSink,
     CreateTable,
     CreateView,
     CreateWindow,
@@ -45,12 +46,13 @@ from streamgauge.log.journal import Journal
 from streamgauge.log.lock import holding
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
+from streamgauge.plan.sink import Destination
 from streamgauge.plan.view import View
 from streamgauge.reading import POLL_SECONDS, Reader
 from streamgauge.results.agents import forget_agent
+from streamgauge.sinks.running import Sinks
 from streamgauge.sources.declare import Source
 from streamgauge.sources.learn import schema_of
-from streamgauge.sources.parse import list_files
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
@@ -157,6 +159,7 @@ class Gauge(Reader):
         self._engine: Engine | None = None
         self._feeds = Feeds(home)
         self._coordinators = Coordinators(home)
+        self._sinks = Sinks(home)
         self._lock = ExitStack()
         self._frames: dict[str, Any] = {}
         self._expected = registry_at(home, Journal(home).last())
@@ -291,6 +294,16 @@ class Gauge(Reader):
         """Summarise a column so that its promising regions are known; options as in `Summary`."""
         self._execute(summary_of(name, stream, column, granularity, **options))
 
+    def create_sink(
+        self, name: str, to: Destination, queries: Iterable[str] = (), *, history: bool = False
+    ) -> None:
+        """Deliver the answers of some queries, or of all, to Kafka or PostgreSQL, each once."""
+        self._execute(CreateSink(name, tuple(queries), to.said, history))
+
+    def drop_sink(self, name: str) -> None:
+        """Deliver no more; what is delivered stays where it is."""
+        self._execute(Change("drop", "sink", (name,)))
+
     def sql(
         self, text: str, name: str | None = None
     ) -> StandingQuery | list[StandingQuery] | pa.Table | str | None:
@@ -346,8 +359,7 @@ class Gauge(Reader):
         """Start the job; it goes on where it stopped."""
         if self.running:
             return self
-        if self._engine is None:
-            self._engine = self._make_engine()
+        self._engine = self._engine or self._make_engine()
         self._lock.enter_context(holding(self.home.root))
         self._closing.clear()
         try:
@@ -357,6 +369,7 @@ class Gauge(Reader):
             raise
         for stream in self._expected.streams.values():
             self._start_feed(stream)
+        self._sinks.start(declared=bool(self._expected.sinks))
         return self
 
     def _make_engine(self) -> Engine:
@@ -384,6 +397,7 @@ class Gauge(Reader):
         self._feeds.stop()
         if self._engine is not None:
             self._engine.stop()
+        self._sinks.stop()
         self._lock.close()
         self._closing.set()
         for watcher in self._watchers:
@@ -392,8 +406,7 @@ class Gauge(Reader):
 
     def step(self) -> bool:
         """Turn one epoch by hand; for the local engine, in tests and in a debugger."""
-        if self._engine is None:
-            self._engine = self._make_engine()
+        self._engine = self._engine or self._make_engine()
         if not isinstance(self._engine, LocalEngine):
             raise BindError(
                 "only the local engine steps by hand", "this gauge runs on Spark", "use start()"
@@ -406,27 +419,14 @@ class Gauge(Reader):
             raise EngineFailure(
                 "this gauge does not run", "drain waits for the job", "call start() first"
             )
-        wanted = {
-            stream.name: set(list_files(directory, stream.source_dict().get("format", "parquet")))
-            for stream in self._expected.streams.values()
-            if Path(directory := source_directory(self.home, stream)).is_dir()
-        }
         deadline = time.monotonic() + timeout
-        journal, seen = Journal(self.home), 0
-        while True:
-            committed = self.home.committed()
-            while seen < committed:
-                seen += 1
-                for stream, origins in journal.page(seen).taken.items():
-                    wanted.get(stream, set()).difference_update(origins)
-            waits = any(self.home.control.glob("*.json"))
-            if committed == journal.last() and not any(wanted.values()) and not waits:
-                return committed
+        there = Arrivals(self.home, self._expected.streams.values())
+        while (committed := there.answered()) is None:
             self._wait(deadline, timeout)
+        return committed
 
     def _check_engine(self) -> None:
-        failure = self._engine.failure() if self._engine is not None else None
-        failure = failure or self._coordinators.failure()
+        failure = (self._engine.failure() if self._engine else None) or self._coordinators.failure()
         if failure is not None:
             raise EngineFailure(
                 "the job stopped",

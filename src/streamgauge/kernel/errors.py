@@ -127,3 +127,9 @@ class ParseError(StreamgaugeError, ValueError):
     """A text that is no statement: where it goes wrong, and what was probably meant."""
 
     exit_code = 10
+
+
+class TargetFailure(StreamgaugeError, OSError):
+    """A target of a sink does not take answers now: not there, no rights, other columns."""
+
+    exit_code = 11

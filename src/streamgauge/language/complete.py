@@ -26,18 +26,8 @@ UNITS = ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
 BUDGETS = ("MEMORY", "CPU", "PROBES")
 SIZES = ("B", "KB", "MB", "GB")
 _KINDS = frozenset(
-    [
-        "QUERY",
-        "STREAM",
-        "TABLE",
-        "VIEW",
-        "WINDOW",
-        "FUNCTION",
-        "AGGREGATE",
-        "SUMMARY",
-        "ALERT",
-        "SINK",
-    ]
+    {"QUERY", "STREAM", "TABLE", "VIEW", "WINDOW", "FUNCTION", "AGGREGATE", "SUMMARY", "ALERT"}
+    | {"SINK"}
 )
 _OF_COLUMNS = frozenset({"BY", "EACH", "KEY", "TIME", "CHANGES", "WIDTH"})
 _NAMES = ("IDENT", "_COMMA")

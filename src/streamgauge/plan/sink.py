@@ -104,6 +104,11 @@ class Destination:
         """The password in the address, or nothing."""
         return unquote(urlsplit(self.address).password or "") if self.kind == "postgres" else ""
 
+    @property
+    def said(self) -> tuple[str, str, str]:
+        """Kind, address and place, as a statement says them."""
+        return self.kind, self.address, self.place
+
     def hidden(self, text: str) -> str:
         """A text of others, such as an error, without what is secret here."""
         parts = urlsplit(self.address) if self.kind == "postgres" else None

@@ -68,6 +68,12 @@ class Follower:
     def rest(self) -> None:
         """Do what is to be done when no epoch waits, such as trying a delivery again."""
 
+    def stumbled(self, error: Exception) -> float:
+        """Take note of what went wrong; return the seconds until it is tried again."""
+        # An epoch that cannot be read now is tried again; it is not passed over.
+        LOG.warning("%s waits at epoch %s: %s", self.folder.name, self.place, error)
+        return 1.0
+
     def saved(self) -> dict[str, Any]:
         """What is to be saved now."""
         raise NotImplementedError
@@ -134,9 +140,7 @@ class Follower:
                     self.rest()
                     self._halt.wait(POLL_SECONDS)
             except (OSError, StreamgaugeError, ValueError, LookupError, ArithmeticError) as error:
-                # An epoch that cannot be read now is tried again; it is not passed over.
-                LOG.warning("%s waits at epoch %s: %s", self.folder.name, self.place, error)
-                self._halt.wait(1.0)
+                self._halt.wait(self.stumbled(error))
 
     def __enter__(self) -> Follower:
         self.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from streamgauge.results.change_log import epochs_after
 FORMAT = b"1"
 _TAG = b"streamgauge.rows"
 _PREFIX = "row."
-_HEAD = pa.schema(
+HEAD = pa.schema(
     [
         ("query", pa.string()),
         ("version", pa.int32()),
@@ -99,29 +99,30 @@ def write_rows(path: Path, block: RowBlock, *, epoch: int) -> None:
     write_table(path, pa.table(columns).replace_schema_metadata(metadata).combine_chunks())
 
 
-def read_rows(path: Path, name: str) -> pa.Table | None:
-    """The rows of a block that go to a query, or None when none does."""
+def read_rows(path: Path, names: Collection[str] | None) -> pa.Table | None:
+    """The rows of a block that go to some queries or to all, or None when none does."""
     table = read_table(path, what="a block of rows", tag=_TAG, form=FORMAT)
     metadata = table.schema.metadata
-    names = json.loads(metadata[b"names"])
-    wanted = [code for code, (query, _) in enumerate(names) if query == name]
+    known = json.loads(metadata[b"names"])
+    wanted = [n for n, (query, _) in enumerate(known) if names is None or query in names]
     if not wanted:
         return None
     to = table["to"].combine_chunks()
     which = pc.is_in(to.flatten(), pa.array(wanted, pa.int32()))
     places = pc.list_parent_indices(to).filter(which)
-    codes = to.flatten().filter(which).to_numpy()
-    versions = np.array([version for _, version in names], np.int32)[codes]
-    return _given(table.take(places), name, versions, int(metadata[b"epoch"]))
+    codes = to.flatten().filter(which)
+    queries = pa.array([query for query, _ in known], pa.string()).take(codes)
+    versions = pa.array([version for _, version in known], pa.int32()).take(codes)
+    return _given(table.take(places), queries, versions, int(metadata[b"epoch"]))
 
 
-def _given(table: pa.Table, name: str, versions: npt.NDArray[np.int32], epoch: int) -> pa.Table:
+def _given(table: pa.Table, queries: pa.Array, versions: pa.Array, epoch: int) -> pa.Table:
     n = table.num_rows
     head = [
-        pa.array([name] * n, pa.string()),
-        pa.array(versions),
+        queries,
+        versions,
         pa.array(np.full(n, epoch, np.int64)),
-        table["as_of"].cast(_HEAD.field("as_of").type),
+        table["as_of"].cast(HEAD.field("as_of").type),
         table["count"],
         table["missing"],
         table["met"],
@@ -132,7 +133,7 @@ def _given(table: pa.Table, name: str, versions: npt.NDArray[np.int32], epoch: i
     named = [column.removeprefix(_PREFIX) for column in columns]
     return pa.table(
         head + [table[column] for column in columns],
-        names=[*_HEAD.names, *(f"{c}_" if c in _HEAD.names else c for c in named)],
+        names=[*HEAD.names, *(f"{c}_" if c in HEAD.names else c for c in named)],
     )
 
 
@@ -143,19 +144,28 @@ def row_changes(home: Home, name: str, *, after: int = 0) -> pa.Table:
     """
     tables = [epoch_rows(home, epoch, name) for epoch in epochs_after(home, after)]
     given = [table for table in tables if table.num_rows]
-    return pa.concat_tables(given, promote_options="permissive") if given else _HEAD.empty_table()
+    return pa.concat_tables(given, promote_options="permissive") if given else HEAD.empty_table()
 
 
 def epoch_rows(home: Home, epoch: int, name: str) -> pa.Table:
     """Rows that a query gave in one epoch."""
-    folder = home.root / "answers" / number_name(epoch, "")
-    found = (read_rows(path, name) for path in sorted(folder.glob("rows-*.arrow")))
-    tables = [table for table in found if table is not None]
+    tables = list(epoch_blocks(home, epoch, (name,)))
     if not tables:
-        return _HEAD.empty_table()
+        return HEAD.empty_table()
     whole = pa.concat_tables(tables, promote_options="permissive")
     times = whole["as_of"].cast(pa.int64()).to_numpy()
     return whole.take(pa.array(np.argsort(times, kind="stable")))
+
+
+def epoch_blocks(
+    home: Home, epoch: int, names: Collection[str] | None = None
+) -> Iterator[pa.Table]:
+    """Rows that some queries or all gave in one epoch; a table for each set of columns."""
+    folder = home.root / "answers" / number_name(epoch, "")
+    for path in sorted(folder.glob("rows-*.arrow")):
+        table = read_rows(path, names)
+        if table is not None and table.num_rows:
+            yield table
 
 
 def epoch_row_counts(home: Home, epoch: int) -> Counter[tuple[str, int]]:
@@ -174,7 +184,7 @@ def epoch_row_counts(home: Home, epoch: int) -> Counter[tuple[str, int]]:
 def as_row_changes(table: pa.Table) -> Iterator[RowChange]:
     """Changes as values, one by one."""
     times = table["as_of"].cast(pa.int64()).to_pylist()
-    head = set(_HEAD.names)
+    head = set(HEAD.names)
     for cells, as_of in zip(table.to_pylist(), times, strict=True):
         row = {name: value for name, value in cells.items() if name not in head}
         kept = {_SHORT.get(name, name): cells[name] for name in head - {"as_of"}}

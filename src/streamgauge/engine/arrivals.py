@@ -1,0 +1,44 @@
+"""Arrivals: whether all that was there at a moment is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from streamgauge.engine.lander import source_directory
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal
+from streamgauge.sources.parse import list_files
+from streamgauge.streams.stream import Stream
+
+
+class Arrivals:
+    """The files of streams as they are now, and which of them pages have not taken yet.
+
+    Parameters
+    ----------
+    home
+        The home.
+    streams
+        Its streams.
+    """
+
+    def __init__(self, home: Home, streams: Iterable[Stream]) -> None:
+        self.home = home
+        self._seen = 0
+        self._left = {
+            stream.name: set(list_files(directory, stream.source_dict().get("format", "parquet")))
+            for stream in streams
+            if Path(directory := source_directory(home, stream)).is_dir()
+        }
+
+    def answered(self) -> int | None:
+        """The committed epoch when nothing is left, neither files nor pages nor records."""
+        journal, committed = Journal(self.home), self.home.committed()
+        while self._seen < committed:
+            self._seen += 1
+            for stream, origins in journal.page(self._seen).taken.items():
+                self._left.get(stream, set()).difference_update(origins)
+        waits = any(self.home.control.glob("*.json"))
+        done = committed == journal.last() and not any(self._left.values()) and not waits
+        return committed if done else None
