@@ -19,8 +19,8 @@ from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 
 COMMANDS = (
     "demo", "run", "serve", "plan", "sql", "register", "ls", "show", "answers", "alter", "pause",
-    "resume", "drop", "explain", "streams", "agents", "alerts", "audit", "edge", "dead-letters",
-    "export", "doctor", "bench",
+    "resume", "drop", "explain", "streams", "agents", "alerts", "sinks", "audit", "edge",
+    "dead-letters", "export", "doctor", "bench",
 )  # fmt: skip
 
 

@@ -67,6 +67,7 @@ COMMANDS = {
     "streams": "queries",
     "agents": "agents",
     "alerts": "alerts",
+    "sinks": "sinks",
     "audit": "audit",
     "edge": "edge",
     "dead-letters": "answers",

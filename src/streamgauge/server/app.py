@@ -19,6 +19,7 @@ from streamgauge.server import (
     outlook,
     page,
     queries,
+    sinks,
     statements,
     streams,
 )
@@ -45,6 +46,7 @@ ROUTERS = (
     live.router,
     statements.router,
     alerts.router,
+    sinks.router,
     audit.router,
     editing.router,
     about.router,

@@ -36,6 +36,7 @@ from streamgauge.results.change_log import commits, epoch_answers
 from streamgauge.results.row_blocks import epoch_row_counts
 from streamgauge.server.audit_figures import of_audit
 from streamgauge.server.measures import AGENT_COUNTERS, MEASURES, Sample
+from streamgauge.sinks.report import read as read_sinks
 
 # Queries, and agents, that have series of their own; the rest is in the sums only.
 MOST = 1000
@@ -130,6 +131,7 @@ class Figures:
                 *self._of_agents(),
                 *of_audit(self.reader.home, self._seen.registry, self.most),
                 *self._of_alerts(),
+                *self._of_sinks(),
                 *(Sample(name, labels, total) for (name, labels), total in self._totals.items()),
             ]
             self._read = time.monotonic(), samples
@@ -337,6 +339,15 @@ class Figures:
             ("delivery_failures", told.failed),
         ):
             self._totals[f"streamgauge_alert_{name}", ()] = float(total)
+
+    def _of_sinks(self) -> Iterator[Sample]:
+        known = read_sinks(self.reader.home, self._seen.registry.sinks)
+        yield _job("sinks", len(known))
+        yield _job("sinks_failing", sum(progress.state == "failing" for progress in known))
+        for progress in known:
+            who = (progress.standing.sink.name,)
+            yield Sample("streamgauge_sink_epochs_waiting", who, float(progress.waiting))
+            yield Sample("streamgauge_sink_delivered", who, float(progress.delivered))
 
     def _of_agents(self) -> Iterator[Sample]:
         rows = self.reader.agents().to_pylist()

@@ -153,6 +153,19 @@ _ALERTS = _of(
     alert_deliveries_waiting="Deliveries that wait, on their way or to be tried again.",
     alert_deliveries_failing="Of those, deliveries to targets whose last attempt failed.",
 )
+_SINKS = _of(
+    "gauge",
+    (),
+    "",
+    sinks="Sinks that are in force.",
+    sinks_failing="Of those, sinks whose last attempt failed.",
+) + _of(
+    "gauge",
+    ("sink",),
+    "sink_",
+    epochs_waiting="Committed epochs with answers that are not delivered yet.",
+    delivered="Answers and changes of rows delivered since the sink was created.",
+)
 _ALERT_TOTALS = _of(
     "counter",
     (),
@@ -204,6 +217,7 @@ MEASURES: tuple[Measure, ...] = (
     *_AUDIT,
     *_AUDIT_TOTALS,
     *_ALERTS,
+    *_SINKS,
     *_ALERT_TOTALS,
 )
 BY_NAME = {measure.name: measure for measure in MEASURES}

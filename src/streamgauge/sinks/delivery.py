@@ -15,16 +15,19 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 from streamgauge.kernel.errors import StreamgaugeError
+from streamgauge.kernel.files import read_json, write_json
 from streamgauge.log.home import Home
 from streamgauge.plan.sink import Destination, StandingSink
 from streamgauge.results.change_log import epochs_after
 from streamgauge.results.follower import Follower
 from streamgauge.sinks.batch import Batch, read_batch
+from streamgauge.sinks.report import FOLDER
 from streamgauge.sinks.table import TableWriter
 from streamgauge.sinks.topic import TopicWriter
 
 LOG = logging.getLogger(__name__)
-FOLDER = "sinks"
+
+ORIGIN = "origin.json"
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
 # Somebody else delivers for this sink: only a new start of the job takes it over.
@@ -55,6 +58,14 @@ class Known(NamedTuple):
     epoch: int
 
 
+def origin_of(home: Home) -> str:
+    """What tells the sinks of a home from those of others: made by the first of them."""
+    kept = home.root / FOLDER / ORIGIN
+    if not kept.exists():
+        write_json(kept, {"origin": uuid.uuid4().hex[:16]})
+    return str(read_json(kept)["origin"])
+
+
 class Delivery(Follower):
     """Delivers the answers of one sink.
 
@@ -72,7 +83,7 @@ class Delivery(Follower):
         super().__init__(home, f"{FOLDER}/{known.standing.sink.name}")
         self.known = known
         self.first_wait = first_wait
-        self.origin = uuid.uuid4().hex[:16]
+        self.origin = ""
         self.delivered = 0
         self.tries = 0
         self.failure: dict[str, str] | None = None
@@ -91,6 +102,7 @@ class Delivery(Follower):
     def open(self) -> None:
         """Go on where the last delivery of this sink was, or begin with its birth."""
         super().open()
+        self.origin = origin_of(self.home)
         standing = self.known.standing
         if self._born != standing.born:
             self.place, self.delivered = standing.first, 0
@@ -98,13 +110,11 @@ class Delivery(Follower):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what was saved."""
-        self.origin, self.delivered = state["origin"], state["delivered"]
-        self._born = state["born"]
+        self._born, self.delivered = state["born"], state["delivered"]
 
     def saved(self) -> dict[str, Any]:
         """How far it is, and what hinders it."""
         return {
-            "origin": self.origin,
             "born": self.known.standing.born,
             "delivered": self.delivered,
             "tries": self.tries,
