@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 # Folders whose tests run engines, commands or compiled synopses: right, and seconds each.
 SLOW = (
     "alerts", "audit", "bench", "browser", "cli", "coordinator", "docs", "edge", "engine",
-    "execute", "notebook", "server",
+    "execute", "notebook", "server", "sinks",
 )  # fmt: skip
 MARKS = ("slow", "synopses", "guarantees", "spark", "cluster", "chaos", "nightly")
 TESTS = Path(__file__).parent

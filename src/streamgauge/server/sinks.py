@@ -58,7 +58,9 @@ def listing(desk: AtDesk, _caller: Reader) -> Response:
 
 
 def _as_dict(desk: Desk, progress: Progress) -> dict[str, Any]:
-    told, hide = progress.failure, desk.problems.hidden
-    parts = ("message", "detail", "hint")
-    hidden = told and {part: hide(told[part]) if part in told else None for part in parts}
+    told = progress.failure
+    if told is None:
+        return progress.as_dict()
+    parts = {part: told.get(part) for part in ("message", "detail", "hint")}
+    hidden = {part: text and desk.problems.hidden(text) for part, text in parts.items()}
     return {**progress.as_dict(), "failure": hidden}

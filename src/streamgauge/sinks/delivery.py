@@ -26,7 +26,6 @@ from streamgauge.sinks.table import TableWriter
 from streamgauge.sinks.topic import TopicWriter
 
 LOG = logging.getLogger(__name__)
-
 ORIGIN = "origin.json"
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
