@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from streamgauge.plan.query import Query, every, on_change, on_close
     from streamgauge.reading import Progress
     from streamgauge.sources.declare import agents, dataframe, files, plant, push, rate
+    from streamgauge.streams.origin import delta, jdbc
     from streamgauge.streams.schema import Schema
     from streamgauge.streams.stream import Late
     from streamgauge.windows.window import Decay, Landmark, Now, Partition, Range, Rows, Window
@@ -87,6 +88,7 @@ _HOMES = {
     "plan.query": "Query every on_change on_close",
     "reading": "Progress",
     "sources.declare": "agents dataframe files plant push rate",
+    "streams.origin": "delta jdbc",
     "streams.schema": "Schema",
     "streams.stream": "Late",
     "windows.window": "Decay Landmark Now Partition Range Rows Window",
@@ -126,10 +128,12 @@ __all__ = [
     "count_when",
     "covar",
     "dataframe",
+    "delta",
     "distinct",
     "every",
     "files",
     "frequency",
+    "jdbc",
     "maximum",
     "median",
     "minimum",
