@@ -23,7 +23,8 @@ from streamgauge.testing.waiting import wait_until
 
 START = instant("2026-01-01T00:00:00Z")
 JOINED = """
-CREATE QUERY places AS SELECT s.site, t.town, s.value FROM s [NOW] s JOIN towns t ON s.site = t.site;
+CREATE QUERY places AS
+SELECT s.site, t.town, s.value FROM s [NOW] s JOIN towns t ON s.site = t.site;
 """
 
 
@@ -31,7 +32,11 @@ def rows(directory: Path, name: str, first: int, last: int) -> None:
     """A row of site north at each second."""
     numbers = list(range(first, last + 1))
     times = pa.array([START + n * SECOND for n in numbers], pa.timestamp("us", tz="UTC"))
-    table = {"site": ["north"] * len(numbers), "ts": times, "value": pa.array(numbers, pa.float64())}
+    table = {
+        "site": ["north"] * len(numbers),
+        "ts": times,
+        "value": pa.array(numbers, pa.float64()),
+    }
     write_parquet(directory / f"{name}.parquet", pa.table(table))
 
 
@@ -126,9 +131,7 @@ def test_rows_that_are_the_same_leave_no_record(
     write_whole(tmp_path / "towns.csv", b"site,height\nnorth,nan\nsouth,\n")
     read = []
     real = refreshing.read_origin
-    monkeypatch.setattr(
-        refreshing, "read_origin", lambda *given: (read.append(1), real(*given))[1]
-    )
+    monkeypatch.setattr(refreshing, "read_origin", lambda *given: (read.append(1), real(*given))[1])
     gauge.sql("CREATE TABLE towns FROM 'towns.csv' REFRESH EVERY 10 ms")
     gauge.start()
     gauge.drain()
@@ -166,9 +169,7 @@ def _failed(gauge: sg.Gauge, times: int) -> dict[str, Any] | None:
     return told if int(told["failures"] or 0) >= times else None
 
 
-def test_other_columns_are_a_failure_and_the_old_rows_stay(
-    gauge: sg.Gauge, tmp_path: Path
-) -> None:
+def test_other_columns_are_a_failure_and_the_old_rows_stay(gauge: sg.Gauge, tmp_path: Path) -> None:
     gauge.create_table("towns", "towns.csv", refresh="20 ms")
     gauge.start()
     gauge.drain()
