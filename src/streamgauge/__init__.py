@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from streamgauge.plan.sink import to_kafka, to_postgres
     from streamgauge.reading import Progress
     from streamgauge.sources.declare import agents, dataframe, files, plant, push, rate
+    from streamgauge.streams.origin import delta, jdbc
     from streamgauge.streams.schema import Schema
     from streamgauge.streams.stream import Late
     from streamgauge.windows.window import Decay, Landmark, Now, Partition, Range, Rows, Window
@@ -90,6 +91,7 @@ _HOMES = {
     "plan.sink": "to_kafka to_postgres",
     "reading": "Progress",
     "sources.declare": "agents dataframe files plant push rate",
+    "streams.origin": "delta jdbc",
     "streams.schema": "Schema",
     "streams.stream": "Late",
     "windows.window": "Decay Landmark Now Partition Range Rows Window",
@@ -129,10 +131,12 @@ __all__ = [
     "count_when",
     "covar",
     "dataframe",
+    "delta",
     "distinct",
     "every",
     "files",
     "frequency",
+    "jdbc",
     "maximum",
     "median",
     "minimum",

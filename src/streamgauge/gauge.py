@@ -24,10 +24,12 @@ from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds, refuse_without
 from streamgauge.engine.local import LocalEngine
+from streamgauge.engine.refreshing import Refreshing
 from streamgauge.engine.spark.engine import SparkEngine
 from streamgauge.execute.declare import summary_of
 from streamgauge.execute.script import Script, parse_query
 from streamgauge.execute.show import explained
+from streamgauge.execute.tables import Tables
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError, EngineFailure, StreamgaugeError
 from streamgauge.kernel.time import DurationLike, InstantLike, duration, instant
@@ -35,7 +37,6 @@ from streamgauge.language.statements import (
     Change,
     CreateFunction,
     CreateSink,
-    CreateTable,
     CreateView,
     CreateWindow,
     Statement,
@@ -123,7 +124,7 @@ class StandingQuery:
         return f"StandingQuery({self.name!r})"
 
 
-class Gauge(Reader):
+class Gauge(Tables, Reader):
     """Standing queries on one home. Made by `connect`.
 
     Examples
@@ -258,18 +259,6 @@ class Gauge(Reader):
         self._expected.stream(stream)
         self._submit({"do": "advance", "stream": stream, "instant": instant(to)})
 
-    def create_table(self, name: str, path: str | Path) -> None:
-        """Keep a copy of a file's rows as a table: parquet, CSV or JSON lines."""
-        self._execute(CreateTable(name, str(path)))
-
-    def refresh_table(self, name: str) -> None:
-        """Read the file of a table again."""
-        self._execute(CreateTable(name, refresh=True))
-
-    def drop_table(self, name: str) -> None:
-        """Forget a table that no query reads."""
-        self._execute(Change("drop", "table", (name,)))
-
     def create_function(
         self, name: str, target: str, returns: str = "float", aggregate: bool = False
     ) -> None:
@@ -370,6 +359,7 @@ class Gauge(Reader):
         for stream in self._expected.streams.values():
             self._start_feed(stream)
         self._sinks.start(declared=bool(self._expected.sinks))
+        self._refreshing.start(self._expected.tables)
         return self
 
     def _make_engine(self) -> Engine:
@@ -383,6 +373,12 @@ class Gauge(Reader):
     def _session(self) -> Any:
         return self._engine.session if isinstance(self._engine, SparkEngine) else None
 
+    def session(self) -> Any:
+        """The Spark session of this gauge, which databases are read with; opened on first use."""
+        if self._engine is None and self._kind == "spark":
+            self._engine = self._make_engine()
+        return self._session or super().session()
+
     def _start_feed(self, stream: Stream) -> None:
         self._feeds.start(stream, self._session, self._frames.get(stream.name))
         self._coordinators.start(stream)
@@ -393,6 +389,7 @@ class Gauge(Reader):
 
     def stop(self) -> None:
         """Stop the job after the epoch in work; nothing is lost."""
+        self._refreshing.stop()
         self._coordinators.stop()
         self._feeds.stop()
         if self._engine is not None:

@@ -21,6 +21,7 @@ from streamgauge.contracts.shown import Answers
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.deferrals import deferrals
 from streamgauge.engine.latest import latest_answers, latest_rows
+from streamgauge.engine.spark.session import open_session
 from streamgauge.engine.spark.views import as_spark
 from streamgauge.log.dead_letters import dead_letters
 from streamgauge.log.home import Home
@@ -78,6 +79,10 @@ class Reader:
 
     def _check_engine(self) -> None:
         """Raise when the job of this process has failed."""
+
+    def session(self) -> Any:
+        """The Spark session of this process, which databases are read with; opened on first use."""
+        return open_session()
 
     def registry(self) -> Registry:
         """What is registered as of the last committed epoch."""

@@ -21,12 +21,9 @@ from streamgauge.language.statements import (
     CreateFunction,
     CreateStream,
     CreateSummary,
-    CreateTable,
     CreateView,
     CreateWindow,
 )
-from streamgauge.log.home import Home
-from streamgauge.log.tables import read_rows, stored_as
 from streamgauge.operators.functions import Function
 from streamgauge.plan.bind import bind
 from streamgauge.plan.lower import replanned
@@ -192,46 +189,6 @@ def _resized(registry: Registry, window: str) -> list[Query | View]:
 def _reading(registry: Registry, window: str) -> list[View]:
     views = [q.asked for q in registry.queries.values() if isinstance(q.asked, View)]
     return [view for view in views if view.text and reads_window(view.text, window, registry)]
-
-
-def create_table(
-    trial: Trial, said: CreateTable, home: Home, root: Path, *, replace: bool = False
-) -> Outcome:
-    """CREATE TABLE and REFRESH TABLE: read a file, keep a copy of it in the home."""
-    trial.free("table", said.name)
-    known = trial.registry.tables.get(said.name)
-    if said.refresh and known is None:
-        raise BindError(
-            f"no table named {said.name!r}",
-            f"tables are {', '.join(sorted(trial.registry.tables)) or 'none'}",
-            f"write CREATE TABLE {said.name} FROM 'file.csv'",
-        )
-    if known is not None and not (said.refresh or replace):
-        raise BindError(
-            f"table {said.name!r} exists already",
-            f"it was read from {known.origin}",
-            f"REFRESH TABLE {said.name} reads it again",
-        )
-    origin = Path(known.origin) if said.refresh and known is not None else root / said.path
-    rows = read_rows(origin)
-    if known is not None and known.origin == str(origin) and trial.same(known, rows):
-        return Outcome("unchanged table", (said.name,))
-    table = stored_as(home, said.name, origin, rows)
-    if known is not None and known.schema != table.schema:
-        _check_columns_stay(trial, said.name)
-    trial.keep(Path(table.path), rows)
-    trial.apply({"do": "table", "table": table.as_dict()})
-    return Outcome("created table" if known is None else "refreshed table", (said.name,))
-
-
-def _check_columns_stay(trial: Trial, name: str) -> None:
-    users = [q.name for q in trial.registry.queries.values() if name in q.asked.tables]
-    if users:
-        raise BindError(
-            f"table {name!r} has other columns now",
-            f"{len(users)} queries read it, {users[0]!r} first",
-            "keep the columns and their types, or drop the queries first",
-        )
 
 
 def create_function(trial: Trial, said: CreateFunction, *, replace: bool = False) -> Outcome:

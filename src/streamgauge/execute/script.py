@@ -10,12 +10,14 @@ from streamgauge.execute.ask import ask, check_parameters, create_query
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.show import describe, explain, show
 from streamgauge.execute.sinks import create_sink
+from streamgauge.execute.tables import alter_table, create_table
 from streamgauge.execute.trial import Trial, located
 from streamgauge.kernel.errors import BindError, Place, StreamgaugeError
 from streamgauge.language.parse import parse, parse_all
 from streamgauge.language.places import named_place
 from streamgauge.language.statements import (
     Advance,
+    AlterTable,
     Ask,
     Change,
     CreateAlert,
@@ -88,8 +90,9 @@ class Script:
         if isinstance(said, CreateWindow):
             return declare.create_window(trial, said, replace=replace)
         if isinstance(said, CreateTable):
-            home = self.reader.home
-            return declare.create_table(trial, said, home, self.root, replace=replace)
+            return create_table(trial, said, self.reader, self.root, replace=replace)
+        if isinstance(said, AlterTable):
+            return alter_table(trial, said)
         if isinstance(said, CreateFunction):
             return declare.create_function(trial, said, replace=replace)
         if isinstance(said, CreateView):

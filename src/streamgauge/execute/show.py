@@ -11,6 +11,7 @@ from streamgauge.contracts.shown import PlanText
 from streamgauge.execute.ask import name_of, planned
 from streamgauge.execute.measured import measured
 from streamgauge.execute.names import members
+from streamgauge.execute.tables import TITLES, shown_tables
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError, QueryNotFound
 from streamgauge.kernel.time import duration_text
@@ -35,10 +36,12 @@ def show(reader: Reader, registry: Registry, what: str, name: str = "") -> pa.Ta
     """SHOW: what there is, as a table."""
     if what == "answers":
         return answers(reader, registry, name)
+    if what == "tables":
+        return _table(TITLES, shown_tables(reader, registry))
     if what not in _SHOWN:
         raise BindError(
             f"cannot show {what!r}",
-            f"there are {', '.join([*_SHOWN, 'answers'])}",
+            f"there are {', '.join([*_SHOWN, 'tables', 'answers'])}",
             "write SHOW QUERIES",
         )
     titles, rows = _SHOWN[what](registry)
@@ -86,14 +89,6 @@ def _streams(registry: Registry) -> Shown:
         for stream in registry.streams.values()
     ]
     return ("name", "source", "columns", "time", "key", "tick", "late"), rows
-
-
-def _tables(registry: Registry) -> Shown:
-    rows = [
-        (table.name, ", ".join(f"{n} {k}" for n, k in table.schema.columns), table.origin)
-        for table in registry.tables.values()
-    ]
-    return ("name", "columns", "origin"), rows
 
 
 def _windows(registry: Registry) -> Shown:
@@ -160,7 +155,6 @@ def _sinks(registry: Registry) -> Shown:
 _SHOWN: dict[str, Callable[[Registry], Shown]] = {
     "queries": _queries,
     "streams": _streams,
-    "tables": _tables,
     "windows": _windows,
     "functions": _functions,
     "views": _views,

@@ -16,7 +16,7 @@ from streamgauge.kernel.errors import BindError, StreamgaugeError
 from streamgauge.log import inbox
 from streamgauge.log.home import Home, check_directory_name
 from streamgauge.log.segments import write_parquet
-from streamgauge.log.tables import read_rows
+from streamgauge.log.tables import read_rows, same_rows
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Record, Registry, Standing
 from streamgauge.plan.view import View
@@ -79,7 +79,7 @@ class Trial:
         path = Path(table.path)
         if path not in waiting and not path.exists():
             return False
-        return bool(rows.equals(waiting[path] if path in waiting else read_rows(path)))
+        return same_rows(rows, waiting[path] if path in waiting else read_rows(path))
 
     def leave(self, home: Home) -> tuple[str, ...]:
         """Leave all records in the inbox, files before them; return the names of the records."""

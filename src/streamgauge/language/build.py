@@ -20,6 +20,7 @@ from streamgauge.language.expressions import name_of
 from streamgauge.language.mistakes import Misuse
 from streamgauge.language.statements import (
     Advance,
+    AlterTable,
     Ask,
     Change,
     CreateAlert,
@@ -56,7 +57,10 @@ Step: TypeAlias = tuple[int, Callable[..., Any], tuple[int, ...], int]
 _PLANT_OPTIONS = ("n_sensors", "seed", "speed")
 _ONCE = "write each option once"
 # Options of a summary that are written by another word than that of the value they set.
-_WORDS = {"kind": "USING", "longest": "MAXLENGTH"}
+_WORDS = {
+    "kind": "USING", "longest": "MAXLENGTH", "every": "REFRESH",
+    "password_file": "PASSWORD FILE", "password_env": "PASSWORD ENV",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +309,31 @@ def _create_stream(
     return CreateStream(name, kind, path, columns or (), options=(*given, *rest), **fields)
 
 
+_JDBC_OPTIONS = ("table", "query", "user", "password_file", "password_env", "driver")
+
+
+def _create_table(name: str, origin: tuple[str, str], *options: tuple[str, Any]) -> CreateTable:
+    kind, place = origin
+    _refuse_twice(options)
+    given = dict(options)
+    words = [_WORDS.get(word, word.upper()) for word in given if word in _JDBC_OPTIONS]
+    if words and kind != "jdbc":
+        raise Misuse(f"{words[0]} is of databases", "write it after FROM JDBC 'address'")
+    if kind == "jdbc" and ("table" in given) == ("query" in given):
+        raise Misuse(
+            "a database is read by a table or by a query",
+            "write TABLE 'schema.name' or QUERY 'SELECT ...', one of them",
+        )
+    if "password_file" in given and "password_env" in given:
+        raise Misuse("PASSWORD is written twice", _ONCE)
+    kept = tuple(pair for pair in options if pair[1] is not None)
+    return CreateTable(name, place, source=kind, options=kept)
+
+
+def _named(option: str) -> Callable[[str], tuple[str, str]]:
+    return lambda text: (option, text)
+
+
 def _from_plant(*numbers: float | None) -> tuple[str, str, tuple[tuple[str, Any], ...]]:
     given = [number for number in numbers if number is not None]
     if len(given) > len(_PLANT_OPTIONS):
@@ -409,7 +438,15 @@ _STATEMENTS: dict[str, Callable[..., Any]] = {
     "from_push": lambda: ("push", "", ()),
     "from_edge": lambda address: ("edge", address or "", ()),
     "create_view": CreateView,
-    "create_table": CreateTable,
+    "create_table": _create_table,
+    "alter_table": lambda name, pace: AlterTable(name, pace[1]),
+    "from_file": lambda path: ("file", path),
+    "from_jdbc": lambda url: ("jdbc", url),
+    "from_delta": lambda path: ("delta", path),
+    "pace_every": lambda span: ("every", positive(span, "REFRESH EVERY")),
+    "pace_never": lambda: ("every", None),
+    "table_option": lambda pace: pace,
+    **{f"table_{option}": _named(option) for option in _JDBC_OPTIONS},
     "refresh_table": lambda name: CreateTable(name, refresh=True),
     "create_window": lambda name, window: _create_window(name, window, resize=False),
     "alter_window": lambda name, window: _create_window(name, window, resize=True),

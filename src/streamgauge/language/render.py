@@ -14,6 +14,7 @@ from streamgauge.language.render_expression import (
 )
 from streamgauge.language.statements import (
     Advance,
+    AlterTable,
     Ask,
     Change,
     CreateAlert,
@@ -97,7 +98,9 @@ def _small(statement: Any) -> str:
     if isinstance(statement, CreateTable):
         if statement.refresh:
             return f"REFRESH TABLE {name}"
-        return f"CREATE TABLE {name} FROM {text_words(statement.path)}"
+        return _create_table(statement)
+    if isinstance(statement, AlterTable):
+        return f"ALTER TABLE {name} {_pace(statement.every)}"
     if isinstance(statement, CreateFunction):
         kind = "AGGREGATE" if statement.aggregate else "FUNCTION"
         returns, target = statement.returns.upper(), text_words(statement.target)
@@ -111,6 +114,19 @@ def _small(statement: Any) -> str:
         return f"SHOW {statement.what.upper()}" + (f" OF {name}" if statement.name else "")
     assert isinstance(statement, Describe), statement
     return f"DESCRIBE {name}"
+
+
+def _create_table(made: CreateTable) -> str:
+    kind = "" if made.source == "file" else f"{made.source.upper()} "
+    text = f"CREATE TABLE {quoted(made.name)} FROM {kind}{text_words(made.path)}"
+    for name, value in made.options:
+        word = name.replace("_", " ").upper()
+        text += f" {_pace(value) if name == 'every' else f'{word} {text_words(value)}'}"
+    return text
+
+
+def _pace(every: int | None) -> str:
+    return "REFRESH NEVER" if every is None else f"REFRESH EVERY {duration_words(every)}"
 
 
 def _create_query(statement: CreateQuery) -> str:

@@ -231,11 +231,21 @@ class CreateView:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """CREATE TABLE name FROM 'file': a stored table; `refresh` reads it again."""
+    """CREATE TABLE name FROM 'file', JDBC or DELTA: a stored table; `refresh` reads it again."""
 
     name: str
     path: str = ""
     refresh: bool = False
+    source: str = "file"
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """ALTER TABLE name REFRESH EVERY or NEVER: another pace; None is never."""
+
+    name: str
+    every: Duration | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,6 +365,7 @@ Statement: TypeAlias = (
     | CreateStream
     | CreateView
     | CreateTable
+    | AlterTable
     | CreateWindow
     | CreateFunction
     | CreateSummary

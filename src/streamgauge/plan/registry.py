@@ -21,6 +21,8 @@ from streamgauge.plan.promise_check import check_promise
 from streamgauge.plan.query import Query
 from streamgauge.plan.shadows import is_shadow, refuse_shadow, shadows_of
 from streamgauge.plan.sink import Sink, StandingSink, check_delivered, refuse_delivered, with_sink
+from streamgauge.plan.tables import CHANGES as TABLE_CHANGES
+from streamgauge.plan.tables import change_tables
 from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.view import View
 from streamgauge.promise.costs import Costs
@@ -159,11 +161,8 @@ class Registry:
             self._put_window(change["name"], Window.from_dict(change["window"]), epoch)
         elif do == "drop window":
             self._drop_window(change["name"])
-        elif do == "table":
-            table = Table.from_dict(change["table"])
-            self.tables[table.name] = table
-        elif do == "drop table":
-            self._drop_table(change["name"])
+        elif do in TABLE_CHANGES:
+            self._change_table(change, epoch)
         elif do == "function":
             function = Function(**change["function"])
             self.functions[function.name] = function
@@ -267,19 +266,12 @@ class Registry:
             )
         self._drop(self.functions, "function", name)
 
-    def _drop_table(self, name: str) -> None:
-        if name not in self.tables:
+    def _change_table(self, change: Record, epoch: int) -> None:
+        name = change["table"]["name"] if change["do"] == "table" else change["name"]
+        if change["do"] != "table" and name not in self.tables:
             raise missing("table", name, self.tables)
-        users = [
-            standing.name for standing in self.queries.values() if name in standing.asked.tables
-        ]
-        if users:
-            raise BindError(
-                f"table {name!r} is in use",
-                f"{len(users)} queries read it, {users[0]!r} first",
-                "drop the queries first",
-            )
-        del self.tables[name]
+        users = (query.name for query in self.queries.values() if name in query.asked.tables)
+        change_tables(self.tables, change, epoch=epoch, users=users)
 
     def _put_summary(self, summary: Summary) -> None:
         stream = self.stream(summary.stream)

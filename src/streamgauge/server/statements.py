@@ -84,7 +84,9 @@ def _hidden(desk: Desk, row: dict[str, Any]) -> dict[str, Any]:
 @router.get("/tables", response_model=Rows)
 def tables(desk: AtDesk, _caller: Reader, limit: Limit = MOST_ROWS) -> Response:
     """Stored tables."""
-    return said(rows_of(desk, desk.shown(Show("tables")).drop_columns(["origin"]), limit))
+    return said(
+        rows_of(desk, desk.shown(Show("tables")).drop_columns(["origin", "failure"]), limit)
+    )
 
 
 @router.get("/windows", response_model=Rows)

@@ -15,6 +15,7 @@ from streamgauge.kernel.time import DAY, HOUR, MILLISECOND, MINUTE, SECOND
 from streamgauge.language.expressions import AGGREGATES
 from streamgauge.language.statements import (
     Advance,
+    AlterTable,
     Ask,
     Change,
     CreateFunction,
@@ -348,6 +349,8 @@ def _statements() -> SearchStrategy[Statement]:
         st.builds(CreateView, names, queries()),
         st.builds(CreateTable, names, texts),
         st.builds(CreateTable, names, refresh=st.just(True)),
+        _tables(),
+        st.builds(AlterTable, names, st.none() | durations),
         st.builds(CreateWindow, names, windows(), st.booleans()),
         st.builds(CreateFunction, names, texts, st.sampled_from(_TYPES), st.booleans()),
         _summaries(),
@@ -358,6 +361,24 @@ def _statements() -> SearchStrategy[Statement]:
         st.builds(Describe, names),
         st.builds(Explain, names | asks(), st.booleans()),
     )
+
+
+def _tables() -> st.SearchStrategy[Statement]:
+    asked = st.sampled_from(("table", "query")).flatmap(
+        lambda word: st.fixed_dictionaries(
+            {word: texts},
+            optional={"user": texts, "password_env": texts, "driver": texts, "every": durations},
+        )
+    )
+    paced = st.fixed_dictionaries({}, optional={"every": durations})
+    return st.one_of(
+        st.builds(_table, names, texts, st.just("jdbc"), asked),
+        st.builds(_table, names, texts, st.sampled_from(("delta", "file")), paced),
+    )
+
+
+def _table(name: str, place: str, kind: str, options: dict[str, Any]) -> CreateTable:
+    return CreateTable(name, place, source=kind, options=tuple(options.items()))
 
 
 def _summaries() -> st.SearchStrategy[Statement]:
