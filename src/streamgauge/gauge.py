@@ -161,6 +161,7 @@ class Gauge(Tables, Reader):
         self._feeds = Feeds(home)
         self._coordinators = Coordinators(home)
         self._sinks = Sinks(home)
+        self._refreshing = Refreshing(home, self.session)
         self._lock = ExitStack()
         self._frames: dict[str, Any] = {}
         self._expected = registry_at(home, Journal(home).last())
