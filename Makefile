@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml $(LOCK)
 		$$python -m venv $(VENV) || exit 1; \
 	fi
 	@echo "==> installing the package and its tools (Spark is large: some minutes the first time)"
-	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[spark,edge,kafka,postgres,server,otel,notebook,dev]' -c $(LOCK)
+	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[spark,edge,kafka,postgres,tables,server,otel,notebook,dev]' -c $(LOCK)
 	@touch $@
 	@echo "==> installed; next: make demo, make quick or make test"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import click
 import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
@@ -18,6 +20,7 @@ from streamgauge.gauge import Gauge
 from streamgauge.log.journal import Journal
 
 ROWS = 50
+_DATABASE = re.compile(r"\bFROM\s+JDBC\b", re.I)
 
 
 def run_statements(
@@ -26,6 +29,8 @@ def run_statements(
     """Run statements all or none; what came of each, and whether the changes are in force."""
     after = Journal(gauge.home).last()
     trial = gauge.trial()
+    if _DATABASE.search(text):
+        click.echo("reading a database: Spark starts, which takes some seconds", err=True)
     outcomes = Script(gauge, trial, root=root).run(text, name)
     left = gauge.take(trial)
     return outcomes, settle_records(gauge.home, left, after, wait) if left else ""

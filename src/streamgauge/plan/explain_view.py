@@ -15,6 +15,7 @@ from streamgauge.plan.selections import selection_of
 from streamgauge.plan.tree import lines
 from streamgauge.plan.view import View
 from streamgauge.streams.stream import Stream
+from streamgauge.streams.table import Table
 
 
 def explain_view(view: View, registry: Registry, *, shards: int, epoch: int) -> str:
@@ -86,9 +87,14 @@ def _note(
     sharing = 1 + sum(node in nodes for nodes in others)
     shared = f"shared by {sharing} queries" if sharing > 1 else "not shared"
     if isinstance(node, Stored):
-        return f"spends 0, {registry.tables[node.table].origin}, {shared}"
+        return f"spends 0, {_origin(registry.tables[node.table])}, {shared}"
     _, reason = own_memory(node, kept)
     return f"spends 0, keeps {reason}, {shared}"
+
+
+def _origin(table: Table) -> str:
+    pace = "" if table.every is None else f", read again every {duration_text(table.every)}"
+    return f"{table.origin}{pace}"
 
 
 def _scan_note(stream: Stream) -> str:

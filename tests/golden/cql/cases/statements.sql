@@ -205,7 +205,32 @@ CREATE TABLE names FROM 'symbols.csv';
 -- did:
 --   created table names
 -- records:
---   {"do": "table", "table": {"name": "names", "schema": {"sym": "string", "sector": "string", "since": "time"}, "path": "/home/tables/names-1.parquet", "origin": "/symbols.csv"}}
+--   {"do": "table", "table": {"name": "names", "schema": {"sym": "string", "sector": "string", "since": "time"}, "path": "/home/tables/names-1.parquet", "origin": "/symbols.csv", "rows": 2}}
+
+-- create a table that is read again at a pace
+CREATE TABLE names FROM 'symbols.csv' REFRESH EVERY 90 SECONDS;
+-- says:
+--   CREATE TABLE names FROM 'symbols.csv' REFRESH EVERY 90 SECONDS
+-- did:
+--   created table names
+-- records:
+--   {"do": "table", "table": {"name": "names", "schema": {"sym": "string", "sector": "string", "since": "time"}, "path": "/home/tables/names-1.parquet", "origin": "/symbols.csv", "rows": 2, "every": 90000000}}
+
+-- another pace for a table
+ALTER TABLE symbols REFRESH EVERY 1 MINUTE;
+-- says:
+--   ALTER TABLE symbols REFRESH EVERY 1 MINUTE
+-- did:
+--   altered table symbols
+-- records:
+--   {"do": "alter table", "name": "symbols", "every": 60000000}
+
+-- no pace for a table that has none
+ALTER TABLE symbols REFRESH NEVER;
+-- says:
+--   ALTER TABLE symbols REFRESH NEVER
+-- did:
+--   unchanged table symbols
 
 -- refresh a table that has not changed
 REFRESH TABLE symbols;
@@ -396,8 +421,8 @@ SHOW TABLES;
 -- says:
 --   SHOW TABLES
 -- shows:
---   name | columns | origin
---   symbols | sym string, sector string, since time | /symbols.csv
+--   name | columns | origin | rows | every | refreshed | failures | failure
+--   symbols | sym string, sector string, since time | /symbols.csv | 2 |  | epoch 1 |  |
 
 -- show windows
 SHOW WINDOWS;

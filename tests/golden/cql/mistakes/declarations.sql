@@ -45,6 +45,38 @@ CREATE TABLE gone FROM 'gone.csv';
 --   detail: [Errno 2] Failed to open local file '/gone.csv'. Detail: [errno 2] No such file or directory
 --   hint: check the path and its permissions
 
+CREATE TABLE gone FROM JDBC 'postgresql://h/d' TABLE 't';
+-- BindError: 'postgresql://h/d' is no address of a database
+--   detail: it must begin with jdbc: and the kind of the database
+--   hint: write 'jdbc:postgresql://host:5432/database'
+
+CREATE TABLE gone FROM JDBC 'jdbc:mysql://h/d' TABLE 't';
+-- BindError: no driver is known for 'mysql'
+--   detail: known are postgresql
+--   hint: name its class with DRIVER 'org.example.Driver', and its jar in spark.jars
+
+CREATE TABLE gone FROM JDBC 'jdbc:postgresql://h/d?password=x' TABLE 't';
+-- BindError: an address with a password in it is not kept
+--   detail: it would stand in the journal for everyone who reads the home
+--   hint: leave it out; name a file with PASSWORD FILE, or a variable with PASSWORD ENV
+
+CREATE TABLE gone FROM JDBC 'jdbc:postgresql://h/d' USER 'u';
+-- ParseError: a database is read by a table or by a query
+--   detail: line 1, column 14
+--     CREATE TABLE gone FROM JDBC 'jdbc:postgresql://h/d' USER 'u'
+--                  ^
+--   hint: write TABLE 'schema.name' or QUERY 'SELECT ...', one of them
+
+CREATE TABLE gone FROM DELTA 'gone';
+-- SourceFailure: cannot read Delta table /gone
+--   detail: Local path "/gone" does not exist or you don't have access!
+--   hint: name the directory that has _delta_log in it
+
+ALTER TABLE gone REFRESH NEVER;
+-- BindError: no table named 'gone'
+--   detail: tables are symbols
+--   hint: write CREATE TABLE gone FROM 'file.csv'
+
 REFRESH TABLE gone;
 -- BindError: no table named 'gone'
 --   detail: tables are symbols

@@ -1,0 +1,101 @@
+"""kill -9 while a table is read again: no change of it is lost or made twice."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.local import LocalEngine
+from streamgauge.kernel.files import write_whole
+from streamgauge.kernel.time import SECOND, instant
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal
+from streamgauge.log.segments import write_parquet
+from streamgauge.results.row_blocks import row_changes
+from streamgauge.testing.waiting import wait_until
+from tests.chaos.killing import kill_group
+
+VICTIM = Path(__file__).with_name("table_victim.py")
+START = instant("2026-01-01T00:00:00Z")
+
+
+def write_rows(place: Path, number: int) -> None:
+    """Five seconds of rows, later than all before."""
+    seconds = range(number * 5, number * 5 + 5)
+    times = pa.array([START + n * SECOND for n in seconds], pa.timestamp("us", tz="UTC"))
+    values = pa.array(seconds, pa.float64())
+    table = pa.table({"site": ["north"] * 5, "ts": times, "value": values})
+    write_parquet(place / "rows" / f"{number:04d}.parquet", table)
+
+
+def write_town(place: Path, number: int) -> None:
+    write_whole(place / "towns.csv", f"site,town\nnorth,town-{number}\n".encode())
+
+
+def refreshes(home: Home) -> list[dict[str, Any]]:
+    pages = [Journal(home).page(n) for n in range(1, Journal(home).last() + 1)]
+    assert not [error for page in pages for error in page.refused]
+    return [c for page in pages for c in page.changes if c["do"] == "refresh table"]
+
+
+def test_killed_while_a_table_changes(tmp_path: Path) -> None:
+    write_town(tmp_path, 0)
+    write_rows(tmp_path, 0)
+    home = Home.open(tmp_path / "home", shards=2)
+    towns = 0
+    for life in range(6):
+        victim = start(tmp_path)
+        try:
+            for _ in range(2):
+                towns += 1
+                write_town(tmp_path, towns)
+                write_rows(tmp_path, towns)
+                # In the last life all is heard; the others end wherever the change is by then.
+                before = home.committed()
+                last = life == 5
+                wait_until(
+                    lambda n=towns, c=before, all_of=last: (
+                        heard(home) == n if all_of else home.committed() > c
+                    ),
+                    120,
+                    what=f"town {towns}",
+                )
+        finally:
+            kill_group(victim)
+    found = [pq.read_table(change["path"])["town"][0].as_py() for change in refreshes(home)]
+    assert found[-1] == f"town-{towns}", "the last change is not lost"
+    assert all(one != other for one, other in zip(found, found[1:], strict=False)), "none twice"
+    assert found == sorted(found, key=lambda town: int(town.removeprefix("town-")))
+    answers = replayed(home)
+    assert len({row["town"] for row in answers}) > 3
+    assert replayed(home, anew=True) == answers
+
+
+def start(place: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, VICTIM, place / "home", place / "rows", place / "towns.csv"]
+    with (place / "victim.log").open("ab") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+
+def heard(home: Home) -> int:
+    """Number of the town that is in force."""
+    path = registry_at(home, home.committed()).tables["towns"].path
+    return int(pq.read_table(path)["town"][0].as_py().removeprefix("town-"))
+
+
+def replayed(home: Home, *, anew: bool = False) -> list[dict[str, Any]]:
+    """All rows that came and went, after what is left of the journal is done."""
+    if anew:
+        for part in ("state", "answers", "commits"):
+            shutil.rmtree(home.root / part)
+    engine = LocalEngine(home, max_rows=1_000_000)
+    while engine.step():
+        pass
+    return list(row_changes(home, "places", after=0).to_pylist())
