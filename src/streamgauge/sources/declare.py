@@ -12,7 +12,7 @@ from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import DurationLike, duration, duration_text
 from streamgauge.sources.plant import Plant
 
-FORMATS = ("parquet", "csv", "jsonl")
+FORMATS = ("parquet", "csv", "jsonl", "pcap", "flows", "access_log")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Source:
 
 
 def files(path: str | Path, format: str = "parquet", **options: Any) -> Source:
-    """Files that appear in a directory, whole: parquet, csv or jsonl."""
+    """Files that appear in a directory, whole: one of `FORMATS`; flows are read from captures."""
     return Source("files", {"path": str(Path(path).absolute()), "format": format, **options})
 
 
