@@ -43,13 +43,13 @@ from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.log.lock import holding
+from streamgauge.log.recording import schema_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.view import View
 from streamgauge.reading import POLL_SECONDS, Reader
 from streamgauge.results.agents import forget_agent
 from streamgauge.sources.declare import Source
-from streamgauge.sources.learn import schema_of
 from streamgauge.sources.parse import list_files
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream

@@ -96,6 +96,22 @@ def infer_schema(
     )
 
 
+def format_of(directory: str) -> str:
+    """The format of the files in a directory, by their endings; there has to be one."""
+    found = [
+        format
+        for format in dict.fromkeys(_ENDINGS.values())
+        if any(_ENDINGS.get(_ending(path)) == format for path in list_files(directory, format))
+    ]
+    if len(found) == 1:
+        return found[0]
+    raise SourceFailure(
+        f"cannot tell what is in {directory}",
+        f"its files are of {len(found)} formats: {', '.join(found) or 'none is known'}",
+        "keep files of one format there, named .parquet, .csv, .jsonl or .pcap",
+    )
+
+
 def _check_format(format: str) -> None:
     if format not in FORMATS:
         raise BindError(
@@ -108,10 +124,14 @@ def _check_format(format: str) -> None:
 def _belongs(name: str, format: str) -> bool:
     if name.endswith(_UNFINISHED):
         return False
+    wanted = _READ_FROM.get(format, format)
+    return _ENDINGS.get(_ending(name), wanted) == wanted
+
+
+def _ending(name: str) -> str:
     for packed in _PACKED:
         name = name.removesuffix(packed)
-    wanted = _READ_FROM.get(format, format)
-    return _ENDINGS.get(name[name.rfind(".") :], wanted) == wanted
+    return name[name.rfind(".") :]
 
 
 def _no_directory(folder: str, error: OSError) -> SourceFailure:
