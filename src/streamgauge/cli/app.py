@@ -69,6 +69,7 @@ COMMANDS = {
     "alerts": "alerts",
     "audit": "audit",
     "edge": "edge",
+    "capture": "capture",
     "dead-letters": "answers",
     "export": "answers",
     "doctor": "doctor",
