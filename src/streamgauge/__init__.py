@@ -5,7 +5,7 @@ The folders, in the order data flows::
     kernel      ground: time, errors, columns, the wire format, durable files
     contracts   what is promised: Contract, Guarantee, Answer, Charge
     streams     what a stream is: schema, event time, late policy
-    sources     where rows come from: files, the synthetic plant
+    sources     where rows come from: files, captures, the synthetic plant
     synopses    small state for many rows, each with a promise: samples, sketches, histograms
     operators   exact work on rows: predicates, aggregates, latest values
     windows     which part of the stream is alive: panes, rings

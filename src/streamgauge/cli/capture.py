@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ import click
 
 from streamgauge.cli.as_json import json_option
 from streamgauge.kernel.errors import BindError
-from streamgauge.kernel.time import SECOND, duration
+from streamgauge.kernel.time import SECOND, Instant, duration
 from streamgauge.sources.packets.capture import KINDS, Capture, Filter, Written, prepare
 from streamgauge.sources.packets.ring import Ring
 
@@ -70,11 +71,15 @@ def capture(
     total = [0, 0, 0]
     prepare()
     with Ring(interface, blocks=blocks) as ring, _until_stopped(span) as stop:
-        heard = Capture(ring, directory, kind=kind, every=wide, chosen=fitting)
+        heard = Capture(ring, directory, kind=kind, every=wide, chosen=fitting, now=_now)
         for written in heard.run(stop):
             _tell(written, as_json)
             total = [total[0] + 1, total[1] + written.packets, total[2] + written.dropped]
     click.echo(f"{total[0]} files, {total[1]} packets, {total[2]} dropped by the kernel", err=True)
+
+
+def _now() -> Instant:
+    return time.time_ns() // 1000
 
 
 def _tell(written: Written, as_json: bool) -> None:

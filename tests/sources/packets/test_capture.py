@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,10 @@ from streamgauge.sources.packets.ring import BLOCK_BYTES, Ring, packets_in
 from streamgauge.streams.schema import Schema
 from streamgauge.testing.waiting import wait_until
 from tests.sources.captures import START, frame, ip4, pcap, tcp, udp
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
 
 
 def _may_capture() -> bool:
@@ -56,7 +61,7 @@ def _captured(folder: Path, kind: str, port: int, sent: int, *, proto: str = "ud
     chosen = Filter.read(f"{proto} and port {port}")
     prepare()
     with Ring("lo", blocks=64) as ring:
-        capture = Capture(ring, folder, kind=kind, every=SECOND // 2, chosen=chosen)
+        capture = Capture(ring, folder, kind=kind, every=SECOND // 2, chosen=chosen, now=_now)
         sender = threading.Thread(target=_send, args=(port, sent))
         sender.start()
         seen = 0
@@ -106,7 +111,7 @@ def test_what_finds_no_room_in_the_ring_is_counted(receiver: socket.socket, tmp_
         assert lost > 0
         stop = threading.Event()
         stop.set()
-        capture = Capture(ring, tmp_path, kind="rates", every=MINUTE, chosen=Filter())
+        capture = Capture(ring, tmp_path, kind="rates", every=MINUTE, chosen=Filter(), now=_now)
         capture._dropped = lost
         (written,) = capture.run(stop)
     assert written.dropped >= lost

@@ -120,11 +120,21 @@ class Capture:
         How long a file is gathered; a busy one is written sooner, at 500,000 packets.
     chosen
         Which packets are kept.
+    now
+        The clock that the kernel stamps packets by.
     """
 
     def __init__(
-        self, ring: Ring, directory: Path, *, kind: str, every: Duration, chosen: Filter
+        self,
+        ring: Ring,
+        directory: Path,
+        *,
+        kind: str,
+        every: Duration,
+        chosen: Filter,
+        now: Callable[[], Instant],
     ) -> None:
+        self._now = now
         self._ring, self._directory, self._kind = ring, directory, kind
         self._every, self._chosen = every, chosen
         self._held: list[Packets] = []
@@ -155,7 +165,7 @@ class Capture:
         self._held, self._count = [], 0
         if self._kind == "rates" and not last:
             # A second that goes on is told when it is over, so that it is one row for each host.
-            going = packets.times >= (time.time_ns() // 1000 - SECOND // 2) // SECOND * SECOND
+            going = packets.times >= (self._now() - SECOND // 2) // SECOND * SECOND
             self._held, self._count = [_chosen(packets, going)], int(going.sum())
             packets = _chosen(packets, ~going)
         columns = packet_columns(packets)
@@ -174,8 +184,7 @@ class Capture:
         return pa.table(rate_columns(packets, dropped))
 
     def _write(self, table: pa.Table, packets: int, dropped: int) -> Written:
-        at: Instant = time.time_ns() // 1000
-        path = self._directory / f"{self._kind}-{at:020d}-{self._number:06d}.parquet"
+        path = self._directory / f"{self._kind}-{self._now():020d}-{self._number:06d}.parquet"
         self._number += 1
         partial = path.with_name(f".{path.name}.tmp")
         noted = table.replace_schema_metadata({_DROPPED: str(dropped)})
