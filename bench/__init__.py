@@ -1,7 +1,7 @@
 """Benchmarks: Streamgauge beside what one would use instead, in one run, as ratios.
 
 >>> ' '.join(workloads())
-'audit deferral filters language page promise server spine synopses windows'
+'audit deferral filters language packets page promise server spine synopses windows'
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from bench import (
     deferral,
     filters,
     language,
+    packets,
     page,
     promise,
     server,
@@ -24,7 +25,19 @@ from bench import (
 )
 from streamgauge.kernel.errors import QueryNotFound
 
-_ALL = (audit, deferral, filters, language, page, promise, server, spine, synopses, windows)
+_ALL = (
+    audit,
+    deferral,
+    filters,
+    language,
+    packets,
+    page,
+    promise,
+    server,
+    spine,
+    synopses,
+    windows,
+)
 _WORKLOADS = {workload.NAME: workload.run for workload in _ALL}
 
 

@@ -5,7 +5,7 @@ The folders, in the order data flows::
     kernel      ground: time, errors, columns, the wire format, durable files
     contracts   what is promised: Contract, Guarantee, Answer, Charge
     streams     what a stream is: schema, event time, late policy
-    sources     where rows come from: files, the synthetic plant
+    sources     where rows come from: files, captures, the synthetic plant
     synopses    small state for many rows, each with a promise: samples, sketches, histograms
     operators   exact work on rows: predicates, aggregates, latest values
     windows     which part of the stream is alive: panes, rings
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from streamgauge.plan.query import Query, every, on_change, on_close
     from streamgauge.plan.sink import to_kafka, to_postgres
     from streamgauge.reading import Progress
-    from streamgauge.sources.declare import agents, dataframe, files, plant, push, rate
+    from streamgauge.sources.declare import agents, dataframe, files, plant, push, rate, replay
     from streamgauge.streams.origin import delta, jdbc
     from streamgauge.streams.schema import Schema
     from streamgauge.streams.stream import Late
@@ -90,7 +90,7 @@ _HOMES = {
     "plan.query": "Query every on_change on_close",
     "plan.sink": "to_kafka to_postgres",
     "reading": "Progress",
-    "sources.declare": "agents dataframe files plant push rate",
+    "sources.declare": "agents dataframe files plant push rate replay",
     "streams.origin": "delta jdbc",
     "streams.schema": "Schema",
     "streams.stream": "Late",
@@ -147,6 +147,7 @@ __all__ = [
     "push",
     "quantile",
     "rate",
+    "replay",
     "self_join",
     "stddev",
     "sum_when",

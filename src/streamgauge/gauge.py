@@ -45,6 +45,7 @@ from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.log.lock import holding
+from streamgauge.log.recording import schema_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.sink import Destination
@@ -53,7 +54,6 @@ from streamgauge.reading import POLL_SECONDS, Reader
 from streamgauge.results.agents import forget_agent
 from streamgauge.sinks.running import Sinks
 from streamgauge.sources.declare import Source
-from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window

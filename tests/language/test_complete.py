@@ -54,7 +54,7 @@ def offered(text: str, kind: str | None = None) -> list[str]:
         ("SHOW QUERIES; DESCRIBE si|", ["sites"]),
         ("CREATE STREAM s (a FLOAT, b TIME) FROM PUSH TIME |", ["a", "b"]),
         ("CREATE SUMMARY s ON plant(v|", ["value"]),
-        ("CREATE STREAM s FROM FILES 'x' FORMAT p|", ["parquet"]),
+        ("CREATE STREAM s FROM FILES 'x' FORMAT p|", ["parquet", "pcap"]),
         # A new name, an alias, a text, a comment, and what follows a mistake: nothing is known.
         ("CREATE QUERY h|", []),
         ("SELECT value v| FROM plant", []),

@@ -70,6 +70,7 @@ COMMANDS = {
     "sinks": "sinks",
     "audit": "audit",
     "edge": "edge",
+    "capture": "capture",
     "dead-letters": "answers",
     "export": "answers",
     "doctor": "doctor",

@@ -16,10 +16,10 @@ from streamgauge.execute.outcome import Outcome
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.time import DurationLike, duration
+from streamgauge.log.recording import schema_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
-from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, push, rate
-from streamgauge.sources.learn import schema_of
+from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, push, rate, replay
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
@@ -31,10 +31,12 @@ STREAM_KEYS = (
     "source", "time", "key", "schema", "tick", "expected_gap", "late", "keep", "future",
     "capacity", "width",
 )  # fmt: skip
+FILE_KEYS = ("time_unit", "header", "delimiter", "idle")
 SOURCE_KEYS = {
-    "files": ("kind", "path", "format", "time_unit", "header", "delimiter"),
+    "files": ("kind", "path", "format", "time_unit", "header", "delimiter", "idle"),
     "plant": ("kind", "n_sensors", "seed", "speed"),
     "rate": ("kind", "rows_per_second"),
+    "replay": ("kind", "path", "stream", "speed", "since", "until", "shift", "loop"),
     "push": ("kind",),
     "edge": (
         "kind", "listen", "broker", "latency", "beat", "adjust", "tokens", "cert", "key", "ca",
@@ -213,6 +215,9 @@ def _source_of(stream: Table, root: Path) -> Source:
         )
     if kind == "rate":
         return rate(given(table.positive("rows_per_second"), 100))
+    if kind == "replay":
+        words = ("stream", "speed", "since", "until", "shift", "loop")
+        return replay(root / table.need("path"), **{k: table.data[k] for k in words if k in table})
     if kind == "push":
         return push()
     if kind == "edge":
@@ -220,7 +225,7 @@ def _source_of(stream: Table, root: Path) -> Source:
     format = given(table.text("format"), "parquet")
     if format not in FORMATS:
         raise unknown("format", format, list(FORMATS), place)
-    options = {key: table.data[key] for key in ("time_unit", "header", "delimiter") if key in table}
+    options = {key: table.data[key] for key in FILE_KEYS if key in table}
     return files(root / table.need("path"), format, **options)
 
 

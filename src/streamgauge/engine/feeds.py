@@ -1,13 +1,16 @@
-"""Feeds: what writes a stream's files while the gauge runs: the plant, Spark's own streams."""
+"""Feeds: what writes a stream's files while the gauge runs: plant, replay, Spark's own streams."""
 
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 from streamgauge.engine.spark import landing
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.log.home import Home
+from streamgauge.log.replay import ReplayWriter
 from streamgauge.sources.plant import Plant, PlantWriter
 from streamgauge.streams.stream import Stream
 
@@ -26,6 +29,8 @@ class Feeds:
         kind = stream.source_dict()["kind"]
         if kind == "plant":
             self._start_plant(stream)
+        elif kind == "replay":
+            self._start_replay(stream)
         elif kind in ("rate", "dataframe"):
             self._start_landing(stream, session, frame)
 
@@ -38,12 +43,18 @@ class Feeds:
             Plant(n_sensors=source["n_sensors"], seed=source["seed"]),
             str(self.home.incoming(stream.name)),
         )
-        thread = threading.Thread(
-            target=writer.run,
-            args=(source["speed"], self._halt),
-            name=f"streamgauge-plant-{stream.name}",
-            daemon=True,
-        )
+        self._run(stream, "plant", writer.run, source["speed"], self._halt)
+
+    def _start_replay(self, stream: Stream) -> None:
+        if stream.name in self._threads:
+            return
+        self._halt.clear()
+        writer = ReplayWriter(stream, self.home, time.time_ns() // 1000)
+        self._run(stream, "replay", writer.run, self._halt)
+
+    def _run(self, stream: Stream, kind: str, target: Callable[..., None], *args: Any) -> None:
+        name = f"streamgauge-{kind}-{stream.name}"
+        thread = threading.Thread(target=target, args=args, name=name, daemon=True)
         self._threads[stream.name] = thread
         thread.start()
 

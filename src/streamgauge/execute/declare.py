@@ -24,6 +24,7 @@ from streamgauge.language.statements import (
     CreateView,
     CreateWindow,
 )
+from streamgauge.log.recording import schema_of
 from streamgauge.operators.functions import Function
 from streamgauge.plan.bind import bind
 from streamgauge.plan.lower import replanned
@@ -31,15 +32,15 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.view import View
 from streamgauge.promise.summary import Summary
-from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, push, rate
-from streamgauge.sources.learn import schema_of
+from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, push, rate, replay
 from streamgauge.streams.schema import TYPES, Schema
 from streamgauge.streams.stream import Late, Stream
 
 _SOURCE_OPTIONS = {
-    "files": ("format", "time_unit", "header", "delimiter"),
+    "files": ("format", "time_unit", "header", "delimiter", "idle"),
     "plant": ("n_sensors", "seed", "speed"),
     "rate": ("rows_per_second",),
+    "replay": ("stream", "speed", "since", "until", "shift", "loop"),
     "push": (),
     "edge": ("latency", "beat", "broker", "tokens"),
 }
@@ -104,6 +105,8 @@ def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
         return plant(**given)
     if said.source == "rate":
         return rate(**given)
+    if said.source == "replay":
+        return replay(root / said.path, **given)
     if said.source == "push":
         return push()
     if said.source == "edge":

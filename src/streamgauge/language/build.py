@@ -345,6 +345,10 @@ def _from_rate(rows: float | None) -> tuple[str, str, tuple[tuple[str, Any], ...
     return "rate", "", () if rows is None else (("rows_per_second", rows),)
 
 
+def _from_replay(path: str, stream: str | None) -> tuple[str, str, tuple[tuple[str, Any], ...]]:
+    return "replay", path, () if stream is None else (("stream", stream),)
+
+
 def _create_summary(
     name: str,
     stream: str,
@@ -435,6 +439,7 @@ _STATEMENTS: dict[str, Callable[..., Any]] = {
     "from_files": lambda path: ("files", path, ()),
     "from_plant": _from_plant,
     "from_rate": _from_rate,
+    "from_replay": _from_replay,
     "from_push": lambda: ("push", "", ()),
     "from_edge": lambda address: ("edge", address or "", ()),
     "create_view": CreateView,

@@ -192,9 +192,12 @@ def _create_stream(made: CreateStream) -> str:
         columns = (f"{quoted(name)} {kind.upper()}" for name, kind in made.columns)
         text += f" ({', '.join(columns)})"
     text += f" FROM {made.source.upper()}"
-    if made.source == "files" or made.path:
+    if made.source in ("files", "replay") or made.path:
         text += f" {text_words(made.path)}"
-    own = [options.pop(name) for name in ("n_sensors", "seed", "speed") if name in options]
+    if "stream" in options:
+        text += f" STREAM {quoted(options.pop('stream'))}"
+    names = ("n_sensors", "seed", "speed") if made.source == "plant" else ()
+    own = [options.pop(name) for name in names if name in options]
     text += f" ({', '.join(map(repr, own))})" if own else ""
     if "rows_per_second" in options:
         text += f" {options.pop('rows_per_second')!r}"
@@ -212,6 +215,12 @@ def _option(name: str, value: Any) -> str:
         return f"{name.upper()} {quoted(value)}"
     if name in ("broker", "tokens"):
         return f"{name.upper()} {text_words(value)}"
+    if name in ("since", "until"):
+        return f"{name.upper()} '{instant_text(value)}'"
+    if name in ("speed", "shift"):
+        return f"{name.upper()} {value.upper() if isinstance(value, str) else repr(value)}"
+    if name == "loop":
+        return "LOOP"
     if name == "capacity":
         return f"CAPACITY {value}"
     if name == "format":

@@ -28,13 +28,14 @@ router = APIRouter(tags=["streams"])
 MOST_SILENT = 20
 LATE = ("drop", "allow", "revise")
 SOURCES = {
-    "files": ("path", "format", "time_unit", "header", "delimiter"),
+    "files": ("path", "format", "time_unit", "header", "delimiter", "idle"),
     "plant": ("n_sensors", "seed", "speed"),
     "rate": ("rows_per_second",),
+    "replay": ("path", "stream", "speed", "since", "until", "shift", "loop"),
     "push": (),
     "edge": ("path", "latency", "beat", "broker", "tokens"),
 }
-SPANS = ("latency", "beat")
+SPANS = ("latency", "beat", "idle")
 
 
 class Streams(BaseModel):

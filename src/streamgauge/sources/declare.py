@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
-from streamgauge.kernel.time import DurationLike, duration, duration_text
+from streamgauge.kernel.time import DurationLike, InstantLike, duration, duration_text, instant
 from streamgauge.sources.plant import Plant
 
-FORMATS = ("parquet", "csv", "jsonl")
+FORMATS = ("parquet", "csv", "jsonl", "pcap", "flows", "access_log")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Source:
 
 
 def files(path: str | Path, format: str = "parquet", **options: Any) -> Source:
-    """Files that appear in a directory, whole: parquet, csv or jsonl."""
+    """Files that appear in a directory, whole: one of `FORMATS`; flows are read from captures."""
     return Source("files", {"path": str(Path(path).absolute()), "format": format, **options})
 
 
@@ -48,6 +48,57 @@ def plant(n_sensors: int = 1000, seed: int = 1, speed: float = 60.0) -> Source:
 def push() -> Source:
     """Rows that clients push to the server, with the columns that the stream declares."""
     return Source("push")
+
+
+def replay(
+    path: str | Path,
+    stream: str | None = None,
+    *,
+    speed: float | str = 60.0,
+    since: InstantLike | None = None,
+    until: InstantLike | None = None,
+    shift: str | None = None,
+    loop: bool = False,
+) -> Source:
+    """Rows that were kept, played again in the order of their event times.
+
+    Parameters
+    ----------
+    path
+        A directory of parquet, csv, jsonl or pcap files; or, with `stream`, the home of a gauge.
+    stream
+        Stream of that home whose kept rows are played.
+    speed
+        How many times as fast as their event times say; "max" or 0: at once.
+    since, until
+        Play rows from one instant on, and before another.
+    shift
+        "now": event times are moved so that the first row is now, to the tick.
+    loop
+        Begin anew at the end, with event times that go on.
+
+    Examples
+    --------
+    >>> replay("rows", speed="max", since="1970-01-01T00:00:01Z").options["since"]
+    1000000
+    """
+    factor = 0.0 if speed == "max" else speed
+    if isinstance(factor, str) or not 0 <= factor < float("inf"):
+        raise BindError(
+            f"cannot replay at a speed of {speed!r}",
+            "a speed is a number of at least 0, or max",
+            "write speed=60 for a minute each second, speed='max' for all at once",
+        )
+    if shift not in (None, "now"):
+        raise BindError(
+            f"unknown shift {shift!r} of a replay", "it is None or 'now'", "write shift='now'"
+        )
+    options: dict[str, Any] = {"of": str(Path(path).absolute()), "speed": float(factor)}
+    options |= {} if stream is None else {"stream": stream}
+    options |= {} if since is None else {"since": instant(since)}
+    options |= {} if until is None else {"until": instant(until)}
+    options |= {} if shift is None else {"shift": shift}
+    return Source("replay", options | ({"loop": True} if loop else {}))
 
 
 def rate(rows_per_second: int = 100) -> Source:

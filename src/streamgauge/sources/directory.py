@@ -12,10 +12,14 @@ import pyarrow.json
 
 from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.time import MICROSECOND
+from streamgauge.sources.access_log import ACCESS_LOG
 from streamgauge.sources.convert import caster
+from streamgauge.sources.declare import FORMATS
 from streamgauge.sources.delimited import Dialect
 from streamgauge.sources.draft import Refused, content
 from streamgauge.sources.lines import Lines
+from streamgauge.sources.packets.columns import PACKETS
+from streamgauge.sources.packets.flows import FLOWS
 from streamgauge.sources.parquet import open_parquet
 from streamgauge.streams.schema import Schema
 
@@ -29,7 +33,14 @@ _ENDINGS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
+    ".pcap": "pcap",
+    ".pcapng": "pcap",
+    ".cap": "pcap",
 }
+# Formats that are read from the files of another one.
+_READ_FROM = {"flows": "pcap"}
+# Formats whose columns are the same in every file.
+_FIXED = {"pcap": PACKETS, "flows": FLOWS, "access_log": ACCESS_LOG}
 _PACKED = (".gz", ".bz2", ".zst")
 _UNFINISHED = (".tmp", ".crc")
 
@@ -62,8 +73,13 @@ def list_files(directory: str, format: str) -> list[str]:
 def infer_schema(
     path_or_dir: str, format: str, *, header: bool = True, delimiter: str = ","
 ) -> Schema:
-    """Learn a schema from a file, or from the first file of a directory that can be read."""
+    """Learn a schema from a file, or from the first file of a directory that can be read.
+
+    Captures and access logs have the same columns everywhere; no file is needed for them.
+    """
     _check_format(format)
+    if format in _FIXED:
+        return _FIXED[format]
     files = list_files(path_or_dir, format) if Path(path_or_dir).is_dir() else [path_or_dir]
     dialect = Dialect(header, delimiter)
     refused: Refused | None = None
@@ -80,12 +96,27 @@ def infer_schema(
     )
 
 
+def format_of(directory: str) -> str:
+    """The format of the files in a directory, by their endings; there has to be one."""
+    found = [
+        format
+        for format in dict.fromkeys(_ENDINGS.values())
+        if any(_ENDINGS.get(_ending(path)) == format for path in list_files(directory, format))
+    ]
+    if len(found) == 1:
+        return found[0]
+    raise SourceFailure(
+        f"cannot tell what is in {directory}",
+        f"its files are of {len(found)} formats: {', '.join(found) or 'none is known'}",
+        "keep files of one format there, named .parquet, .csv, .jsonl or .pcap",
+    )
+
+
 def _check_format(format: str) -> None:
-    known = sorted(set(_ENDINGS.values()))
-    if format not in known:
+    if format not in FORMATS:
         raise BindError(
             f"unknown format {format!r}",
-            f"formats are {', '.join(known)}",
+            f"formats are {', '.join(FORMATS)}",
             "write format='parquet', for example",
         )
 
@@ -93,9 +124,14 @@ def _check_format(format: str) -> None:
 def _belongs(name: str, format: str) -> bool:
     if name.endswith(_UNFINISHED):
         return False
+    wanted = _READ_FROM.get(format, format)
+    return _ENDINGS.get(_ending(name), wanted) == wanted
+
+
+def _ending(name: str) -> str:
     for packed in _PACKED:
         name = name.removesuffix(packed)
-    return _ENDINGS.get(name[name.rfind(".") :], format) == format
+    return name[name.rfind(".") :]
 
 
 def _no_directory(folder: str, error: OSError) -> SourceFailure:

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND, Instant
+from streamgauge.sources.access_log import read_access_log
 from streamgauge.sources.convert import caster, convert, plain, time_unit
 from streamgauge.sources.delimited import read_csv
 from streamgauge.sources.directory import infer_schema, list_files
 from streamgauge.sources.draft import Draft, Refused
 from streamgauge.sources.footer import INSTANT_MAX, INSTANT_MIN, Footer, RowGroup, inspect_parquet
 from streamgauge.sources.jsonlines import read_json_lines
+from streamgauge.sources.packets.read import read_flows, read_packets
 from streamgauge.sources.parquet import read_parquet
 from streamgauge.sources.rejects import Rejects, misfit
 from streamgauge.streams.stream import Stream
@@ -40,6 +42,9 @@ _READERS: dict[str, Callable[[str, Stream], Draft | Refused]] = {
     "parquet": read_parquet,
     "csv": read_csv,
     "jsonl": read_json_lines,
+    "pcap": read_packets,
+    "flows": read_flows,
+    "access_log": read_access_log,
 }
 
 

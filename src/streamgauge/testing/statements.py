@@ -309,10 +309,11 @@ def _streams() -> SearchStrategy[CreateStream]:
         "width": names,
     }
     own: tuple[tuple[str, dict[str, SearchStrategy[Any]]], ...] = (
-        ("files", {"format": st.sampled_from(("csv", "parquet"))}),
+        ("files", {"format": st.sampled_from(("csv", "parquet", "flows")), "idle": durations}),
         ("plant", {"n_sensors": st.integers(1, 99), "seed": st.integers(0, 9)}),
         ("rate", {"rows_per_second": st.integers(1, 99)}),
         ("edge", {"latency": durations}),
+        ("replay", {"loop": st.just(True), "since": instants, "speed": st.just("max") | floats}),
     )
 
     def of(kind: str, first: dict[str, SearchStrategy[Any]]) -> SearchStrategy[CreateStream]:
@@ -321,7 +322,7 @@ def _streams() -> SearchStrategy[CreateStream]:
             st.fixed_dictionaries(first) | st.just({}),
             st.fixed_dictionaries({}, optional=common),
         )
-        path = texts if kind == "files" else st.just("")
+        path = texts if kind in ("files", "replay") else st.just("")
         return st.builds(CreateStream, names, st.just(kind), path, columns, aliases, keys, options)
 
     return st.one_of(*(of(kind, first) for kind, first in own))
