@@ -19,12 +19,14 @@ import pyarrow as pa
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
 from streamgauge.coordinator.running import Coordinators
-from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.catalog import newest_snapshot, registry_at
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds, refuse_without
 from streamgauge.engine.lander import source_directory
 from streamgauge.engine.local import LocalEngine
+from streamgauge.engine.spark.checkpoints import check_checkpoint
 from streamgauge.engine.spark.engine import SparkEngine
+from streamgauge.engine.upkeep import kept_for
 from streamgauge.execute.declare import summary_of
 from streamgauge.execute.script import Script, parse_query
 from streamgauge.execute.show import explained
@@ -148,14 +150,18 @@ class Gauge(Reader):
         master: str | None,
         max_rows: int,
         settings: dict[str, str] | None,
+        checkpoint: str | None = None,
+        keep_answers: DurationLike | None = None,
     ) -> None:
         super().__init__(home)
         self._kind = engine
         self._master = master
         self._max_rows = max_rows
         self._settings = settings
+        self._checkpoint = checkpoint
+        self._keep_answers = None if keep_answers is None else kept_for(keep_answers)
         self._engine: Engine | None = None
-        self._feeds = Feeds(home)
+        self._feeds = Feeds(home, checkpoint)
         self._coordinators = Coordinators(home)
         self._lock = ExitStack()
         self._frames: dict[str, Any] = {}
@@ -361,9 +367,14 @@ class Gauge(Reader):
 
     def _make_engine(self) -> Engine:
         if self._kind == "local":
-            return LocalEngine(self.home, max_rows=self._max_rows)
+            return LocalEngine(self.home, max_rows=self._max_rows, keep_answers=self._keep_answers)
         return SparkEngine(
-            self.home, max_rows=self._max_rows, master=self._master, settings=self._settings
+            self.home,
+            max_rows=self._max_rows,
+            master=self._master,
+            settings=self._settings,
+            checkpoint=self._checkpoint,
+            keep_answers=self._keep_answers,
         )
 
     @property
@@ -412,7 +423,12 @@ class Gauge(Reader):
             if Path(directory := source_directory(self.home, stream)).is_dir()
         }
         deadline = time.monotonic() + timeout
-        journal, seen = Journal(self.home), 0
+        journal = Journal(self.home)
+        # Pages before it may be cleared away; what they took is noted in it.
+        known = newest_snapshot(self.home, self.home.committed())
+        seen = known["registry"]["epoch"]
+        for stream, origins in known["taken"].items():
+            wanted.get(stream, set()).difference_update(origins)
         while True:
             committed = self.home.committed()
             while seen < committed:
@@ -471,6 +487,8 @@ def connect(
     shards: int | None = None,
     max_rows: int = MAX_ROWS,
     settings: dict[str, str] | None = None,
+    checkpoint: str | None = None,
+    keep_answers: DurationLike | None = None,
 ) -> Gauge:
     """Open a gauge on a home directory, made if it is not there.
 
@@ -490,11 +508,33 @@ def connect(
         Rows a stream may put into one epoch.
     settings
         Further Spark settings.
+    checkpoint
+        Where Spark keeps its notes: a path, or an address of a store that Spark can write, such
+        as s3a://bucket/folder. In the home by default.
+    keep_answers
+        How long answers and the pages of the journal are kept while the job runs; for good by
+        default.
     """
     if _MASTER.match(str(home)):
         home, master = "gauge-home", str(home)
     if engine not in ("spark", "local"):
         raise BindError(f"unknown engine {engine!r}", "engines are spark, local", "leave it out")
+    if checkpoint is not None and engine == "local":
+        raise BindError(
+            "the local engine has no checkpoint",
+            f"checkpoint={checkpoint!r} was given",
+            "leave it out: the home is all it needs",
+        )
+    if checkpoint is not None:
+        check_checkpoint(checkpoint)
     default = (os.cpu_count() or 1) if engine == "spark" else 1
     opened = Home.open(home, shards=shards or default)
-    return Gauge(opened, engine=engine, master=master, max_rows=max_rows, settings=settings)
+    return Gauge(
+        opened,
+        engine=engine,
+        master=master,
+        max_rows=max_rows,
+        settings=settings,
+        checkpoint=checkpoint,
+        keep_answers=keep_answers,
+    )

@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 from streamgauge.engine.spark import landing
+from streamgauge.engine.spark.checkpoints import Checkpoints
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.log.home import Home
 from streamgauge.sources.plant import Plant, PlantWriter
@@ -15,8 +16,9 @@ from streamgauge.streams.stream import Stream
 class Feeds:
     """Running feeds by stream name."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, checkpoint: str | None = None) -> None:
         self.home = home
+        self.checkpoints = Checkpoints(home, checkpoint)
         self._halt = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
         self._queries: dict[str, Any] = {}
@@ -55,7 +57,9 @@ class Feeds:
         refuse_without(stream, session, frame)
         if source["kind"] == "rate":
             frame = landing.rate(session, source["rows_per_second"])
-        self._queries[stream.name] = landing.land(frame, self.home, stream.name)
+        self._queries[stream.name] = landing.land(
+            frame, self.home, stream.name, self.checkpoints.landing(stream.name)
+        )
 
     def stop(self) -> None:
         """Stop all feeds."""

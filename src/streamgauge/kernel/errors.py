@@ -127,3 +127,9 @@ class ParseError(StreamgaugeError, ValueError):
     """A text that is no statement: where it goes wrong, and what was probably meant."""
 
     exit_code = 10
+
+
+class Cleared(StreamgaugeError, LookupError):
+    """Answers or pages that were cleared away because they were older than the home keeps."""
+
+    exit_code = 11
