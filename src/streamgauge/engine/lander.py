@@ -224,10 +224,15 @@ class Lander:
                 self.upkeep.let_go(name, edge, committed)
 
     def _edge(self, name: str) -> Instant:
-        """The event time from which on a stream's rows are kept."""
-        stream = self.registry.streams.get(name)
-        keep = 0 if stream is None else stream.keep + stream.late.allowed + stream.late.reach
-        return self.peaks.get(name, NO_PEAK) - keep
+        """The event time from which on a stream's rows are kept.
+
+        Two ticks more than is promised: history begins at a whole tick that is closed, and what
+        it holds must not depend on which files are put together.
+        """
+        stream, peak = self.registry.streams.get(name), self.peaks.get(name, NO_PEAK)
+        if stream is None:
+            return peak
+        return peak - stream.keep - stream.late.allowed - stream.late.reach - 2 * stream.tick
 
     def _unfinished(self, name: str, path: str) -> bool:
         """Whether later pages are to hold more of a file."""
@@ -249,9 +254,8 @@ class Lander:
         ]
 
     def edges(self) -> dict[str, Instant]:
-        """From when on rows of each stream may be asked for; two ticks more, for rounding."""
-        streams = self.registry.streams
-        return {name: self._edge(name) - 2 * stream.tick for name, stream in streams.items()}
+        """From when on rows of each stream may be asked for."""
+        return {name: self._edge(name) for name in self.registry.streams}
 
     def snapshot_at(self, number: int) -> None:
         """Write down what held after an earlier page, so that those before it may go."""

@@ -69,6 +69,7 @@ class Upkeep:
     home: Home
     keep_answers: Duration | None = None
     _packed: dict[str, set[str]] = field(default_factory=dict)
+    _finished: bool = False
 
     def compact(self, stream: str, held: Held, *, enough: int = ENOUGH_FILES) -> int:
         """Put small files of a stream together once enough of them are there; how many went.
@@ -131,9 +132,12 @@ class Upkeep:
         `edges` are the instants that streams keep rows from, and `snapshot` writes what held after
         a page, so that nothing before it is needed.
         """
+        before = self.home.cleared()
+        if before and not self._finished:
+            # Whoever cleared last may have died before all of it was gone.
+            self.finish(edges)
         if self.keep_answers is None:
             return 0
-        before = self.home.cleared()
         upto = min(self._old(before), before + most)
         while upto > before and not self.home.commit(upto).exists():
             upto -= 1
@@ -155,6 +159,7 @@ class Upkeep:
                 if segment.stream in edges
             )
 
+        self._finished = True
         return remove_cleared(self.home, needed)
 
     def _old(self, before: int) -> int:

@@ -23,10 +23,13 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Segment
 
 FOLDERS = ("segments", "incoming")
-_REMEMBERED = 64
-# Neither an index nor a compacted file changes once it is there.
-_INDEXES: dict[Path, dict[str, int]] = {}
-_FOOTERS: OrderedDict[str, pq.FileMetaData] = OrderedDict()
+FOOTERS_REMEMBERED = 64
+INDEXES_REMEMBERED = 10_000
+
+# What a file says is remembered with what the file was: a home may be put back from a copy.
+_Stamp = tuple[str, int, int]
+_INDEXES: dict[_Stamp, dict[str, int]] = {}
+_FOOTERS: OrderedDict[_Stamp, pq.FileMetaData] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,6 @@ class Compacted:
         """Let it go; the index goes last, so that nothing is left that no index knows."""
         self.file.unlink(missing_ok=True)
         self.index.unlink(missing_ok=True)
-        _INDEXES.pop(self.index, None)
-        _FOOTERS.pop(str(self.file), None)
 
 
 def compacted(home: Home, stream: str) -> list[Compacted]:
@@ -171,12 +172,18 @@ def _opened(path: str, words: Sequence[str], footer: pq.FileMetaData | None) -> 
 
 def _footer(path: str) -> pq.FileMetaData:
     """A footer with many row groups takes a while to read, and all of its segments need it."""
-    found = _FOOTERS.get(path)
+    stamp = _stamp(path)
+    found = _FOOTERS.get(stamp)
     if found is None:
-        found = _FOOTERS[path] = pq.read_metadata(path)
-        while len(_FOOTERS) > _REMEMBERED:
+        found = _FOOTERS[stamp] = pq.read_metadata(path)
+        while len(_FOOTERS) > FOOTERS_REMEMBERED:
             _FOOTERS.popitem(last=False)
     return found
+
+
+def _stamp(path: str) -> _Stamp:
+    found = os.stat(path)  # noqa: PTH116
+    return path, found.st_mtime_ns, found.st_ino
 
 
 def _moved(segment: Segment) -> Segment | None:
@@ -200,12 +207,17 @@ def _roots(segment: Segment) -> Iterator[Path]:
 
 
 def _parts(index: Path) -> dict[str, int]:
-    known = _INDEXES.get(index)
+    try:
+        stamp = _stamp(str(index))
+    except FileNotFoundError:
+        return {}
+    known = _INDEXES.get(stamp)
     if known is None:
         said = _said(index)
         known = {} if said is None else said["parts"]
-        if said is not None:
-            _INDEXES[index] = known
+        if len(_INDEXES) > INDEXES_REMEMBERED:
+            _INDEXES.clear()
+        _INDEXES[stamp] = known
     return known
 
 
