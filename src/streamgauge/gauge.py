@@ -22,11 +22,10 @@ from streamgauge.coordinator.running import Coordinators
 from streamgauge.engine.catalog import newest_snapshot, registry_at
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds, refuse_without
+from streamgauge.engine.job import MAX_ROWS, Job
 from streamgauge.engine.lander import source_directory
 from streamgauge.engine.local import LocalEngine
-from streamgauge.engine.spark.checkpoints import check_checkpoint
 from streamgauge.engine.spark.engine import SparkEngine
-from streamgauge.engine.upkeep import kept_for
 from streamgauge.execute.declare import summary_of
 from streamgauge.execute.script import Script, parse_query
 from streamgauge.execute.show import explained
@@ -57,8 +56,7 @@ from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
 
-_MASTER = re.compile(r"(spark|k8s)://|local\[|yarn$")
-MAX_ROWS = 1_000_000
+_MASTER = re.compile(r"(spark|k8s|sc)://|local\[|yarn$")
 
 
 class StandingQuery:
@@ -142,26 +140,11 @@ class Gauge(Reader):
     kept back 0 of the error: nothing here is approximate
     """
 
-    def __init__(
-        self,
-        home: Home,
-        *,
-        engine: str,
-        master: str | None,
-        max_rows: int,
-        settings: dict[str, str] | None,
-        checkpoint: str | None = None,
-        keep_answers: DurationLike | None = None,
-    ) -> None:
+    def __init__(self, home: Home, job: Job) -> None:
         super().__init__(home)
-        self._kind = engine
-        self._master = master
-        self._max_rows = max_rows
-        self._settings = settings
-        self._checkpoint = checkpoint
-        self._keep_answers = None if keep_answers is None else kept_for(keep_answers)
+        self._job = job
         self._engine: Engine | None = None
-        self._feeds = Feeds(home, checkpoint)
+        self._feeds = Feeds(home, job.checkpoint)
         self._coordinators = Coordinators(home)
         self._lock = ExitStack()
         self._frames: dict[str, Any] = {}
@@ -353,7 +336,7 @@ class Gauge(Reader):
         if self.running:
             return self
         if self._engine is None:
-            self._engine = self._make_engine()
+            self._engine = self._job.engine(self.home)
         self._lock.enter_context(holding(self.home.root))
         self._closing.clear()
         try:
@@ -364,18 +347,6 @@ class Gauge(Reader):
         for stream in self._expected.streams.values():
             self._start_feed(stream)
         return self
-
-    def _make_engine(self) -> Engine:
-        if self._kind == "local":
-            return LocalEngine(self.home, max_rows=self._max_rows, keep_answers=self._keep_answers)
-        return SparkEngine(
-            self.home,
-            max_rows=self._max_rows,
-            master=self._master,
-            settings=self._settings,
-            checkpoint=self._checkpoint,
-            keep_answers=self._keep_answers,
-        )
 
     @property
     def _session(self) -> Any:
@@ -404,7 +375,7 @@ class Gauge(Reader):
     def step(self) -> bool:
         """Turn one epoch by hand; for the local engine, in tests and in a debugger."""
         if self._engine is None:
-            self._engine = self._make_engine()
+            self._engine = self._job.engine(self.home)
         if not isinstance(self._engine, LocalEngine):
             raise BindError(
                 "only the local engine steps by hand", "this gauge runs on Spark", "use start()"
@@ -517,24 +488,7 @@ def connect(
     """
     if _MASTER.match(str(home)):
         home, master = "gauge-home", str(home)
-    if engine not in ("spark", "local"):
-        raise BindError(f"unknown engine {engine!r}", "engines are spark, local", "leave it out")
-    if checkpoint is not None and engine == "local":
-        raise BindError(
-            "the local engine has no checkpoint",
-            f"checkpoint={checkpoint!r} was given",
-            "leave it out: the home is all it needs",
-        )
-    if checkpoint is not None:
-        check_checkpoint(checkpoint)
+    job = Job(engine, master, max_rows, settings, checkpoint, keep_answers)
     default = (os.cpu_count() or 1) if engine == "spark" else 1
     opened = Home.open(home, shards=shards or default)
-    return Gauge(
-        opened,
-        engine=engine,
-        master=master,
-        max_rows=max_rows,
-        settings=settings,
-        checkpoint=checkpoint,
-        keep_answers=keep_answers,
-    )
+    return Gauge(opened, job)

@@ -85,7 +85,7 @@ class SparkEngine:
             raise EngineFailure(
                 "Spark refused to start the job",
                 str(error).strip()[:1000],
-                "see streamgauge doctor; the home is as it was. A damaged checkpoint may be removed: "
+                "see streamgauge doctor; the home is as it was. A damaged checkpoint may go: "
                 f"{self.checkpoints.job} holds nothing that the home lacks",
             ) from error
 
