@@ -23,6 +23,7 @@ from streamgauge.engine.arrivals import Arrivals
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds, refuse_without
+from streamgauge.engine.job import MAX_ROWS, Job
 from streamgauge.engine.local import LocalEngine
 from streamgauge.engine.refreshing import Refreshing
 from streamgauge.engine.spark.engine import SparkEngine
@@ -58,8 +59,7 @@ from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
 
-_MASTER = re.compile(r"(spark|k8s)://|local\[|yarn$")
-MAX_ROWS = 1_000_000
+_MASTER = re.compile(r"(spark|k8s|sc)://|local\[|yarn$")
 
 
 class StandingQuery:
@@ -143,22 +143,11 @@ class Gauge(Tables, Reader):
     kept back 0 of the error: nothing here is approximate
     """
 
-    def __init__(
-        self,
-        home: Home,
-        *,
-        engine: str,
-        master: str | None,
-        max_rows: int,
-        settings: dict[str, str] | None,
-    ) -> None:
+    def __init__(self, home: Home, job: Job) -> None:
         super().__init__(home)
-        self._kind = engine
-        self._master = master
-        self._max_rows = max_rows
-        self._settings = settings
+        self._job = job
         self._engine: Engine | None = None
-        self._feeds = Feeds(home)
+        self._feeds = Feeds(home, job.checkpoint)
         self._coordinators = Coordinators(home)
         self._sinks = Sinks(home)
         self._refreshing = Refreshing(home, self.session)
@@ -349,7 +338,7 @@ class Gauge(Tables, Reader):
         """Start the job; it goes on where it stopped."""
         if self.running:
             return self
-        self._engine = self._engine or self._make_engine()
+        self._engine = self._engine or self._job.engine(self.home)
         self._lock.enter_context(holding(self.home.root))
         self._closing.clear()
         try:
@@ -362,13 +351,6 @@ class Gauge(Tables, Reader):
         self._sinks.start(declared=bool(self._expected.sinks))
         self._refreshing.start(self._expected.tables)
         return self
-
-    def _make_engine(self) -> Engine:
-        if self._kind == "local":
-            return LocalEngine(self.home, max_rows=self._max_rows)
-        return SparkEngine(
-            self.home, max_rows=self._max_rows, master=self._master, settings=self._settings
-        )
 
     @property
     def _session(self) -> Any:
@@ -404,7 +386,7 @@ class Gauge(Tables, Reader):
 
     def step(self) -> bool:
         """Turn one epoch by hand; for the local engine, in tests and in a debugger."""
-        self._engine = self._engine or self._make_engine()
+        self._engine = self._engine or self._job.engine(self.home)
         if not isinstance(self._engine, LocalEngine):
             raise BindError(
                 "only the local engine steps by hand", "this gauge runs on Spark", "use start()"
@@ -469,6 +451,8 @@ def connect(
     shards: int | None = None,
     max_rows: int = MAX_ROWS,
     settings: dict[str, str] | None = None,
+    checkpoint: str | None = None,
+    keep_answers: DurationLike | None = None,
 ) -> Gauge:
     """Open a gauge on a home directory, made if it is not there.
 
@@ -488,11 +472,16 @@ def connect(
         Rows a stream may put into one epoch.
     settings
         Further Spark settings.
+    checkpoint
+        Where Spark keeps its notes: a path, or an address of a store that Spark can write, such
+        as s3a://bucket/folder. In the home by default.
+    keep_answers
+        How long answers and the pages of the journal are kept while the job runs; for good by
+        default.
     """
     if _MASTER.match(str(home)):
         home, master = "gauge-home", str(home)
-    if engine not in ("spark", "local"):
-        raise BindError(f"unknown engine {engine!r}", "engines are spark, local", "leave it out")
+    job = Job(engine, master, max_rows, settings, checkpoint, keep_answers)
     default = (os.cpu_count() or 1) if engine == "spark" else 1
     opened = Home.open(home, shards=shards or default)
-    return Gauge(opened, engine=engine, master=master, max_rows=max_rows, settings=settings)
+    return Gauge(opened, job)

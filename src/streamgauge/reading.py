@@ -91,7 +91,7 @@ class Reader:
     def refusals(self) -> list[dict[str, str]]:
         """Changes that the job refused, as errors."""
         journal = Journal(self.home)
-        pages = range(1, self.home.committed() + 1)
+        pages = range(self.home.cleared() + 1, self.home.committed() + 1)
         return [error for number in pages for error in journal.page(number).refused]
 
     def answers(self, name: str | None = None, *, since_epoch: int = 0) -> pa.Table:

@@ -22,6 +22,16 @@ home_option = click.option(
     show_envvar=True,
     help="Directory of the gauge.",
 )
+checkpoint_option = click.option(
+    "--checkpoint",
+    metavar="URL",
+    help="Where Spark keeps its notes: a path or s3a://... [default: in the home]",
+)
+keep_option = click.option(
+    "--keep-answers",
+    metavar="DURATION",
+    help="Clear away older answers and pages, as in '7 days'. [default: keep all]",
+)
 
 
 def console(*, stderr: bool = False) -> Console:

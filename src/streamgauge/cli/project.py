@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,9 @@ from streamgauge.windows.window import Window
 
 FILE = "streamgauge.toml"
 KEYS = ("gauge", "spark", "streams", "windows", "queries", "include")
-GAUGE_KEYS = ("home", "engine", "master", "max_rows", "shards")
+GAUGE_KEYS = (
+    "home", "engine", "master", "max_rows", "shards", "checkpoint", "keep_answers",
+)  # fmt: skip
 STREAM_KEYS = (
     "source", "time", "key", "schema", "tick", "expected_gap", "late", "keep", "future",
     "capacity", "width",
@@ -78,6 +80,13 @@ class Project:
     windows: dict[str, Window]
     queries: tuple[Query, ...]
     scripts: tuple[Path, ...] = ()
+    checkpoint: str | None = None
+    keep_answers: str | None = None
+
+    def said(self, **options: str | None) -> Project:
+        """The same with what was said on the command line, which wins."""
+        given: dict[str, Any] = {name: value for name, value in options.items() if value}
+        return replace(self, **given)
 
 
 NO_PROJECT = Project(Path(), None, None, None, None, None, {}, (), {}, ())
@@ -130,6 +139,8 @@ def load_project(path: Path) -> Project:
         windows={n: window_of(d, f"windows.{n}") for n, d in _entries(table, "windows")},
         queries=tuple(queries),
         scripts=tuple(path for path in more if path.suffix == ".sql"),
+        checkpoint=gauge.text("checkpoint"),
+        keep_answers=gauge.text("keep_answers"),
     )
 
 

@@ -13,11 +13,12 @@ from rich.text import Text
 
 from streamgauge.cli.attend import attended, audit_option
 from streamgauge.cli.launch import Launch, watch
-from streamgauge.cli.options import console, home_option
+from streamgauge.cli.options import checkpoint_option, console, home_option, keep_option
 from streamgauge.cli.project import FILE, NO_PROJECT, Project, bring, load_project
 from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.vitals import Vitals
-from streamgauge.gauge import MAX_ROWS, Gauge, connect
+from streamgauge.engine.job import MAX_ROWS
+from streamgauge.gauge import Gauge, connect
 from streamgauge.log import lock
 
 LIVE_SECONDS = 0.25
@@ -29,6 +30,8 @@ PLAIN_SECONDS = 5.0
 @home_option
 @click.option("--engine", type=click.Choice(["spark", "local"]), help="[default: spark]")
 @click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
+@checkpoint_option
+@keep_option
 @click.option("--once", is_flag=True, help="Answer all that is there now, then exit.")
 @audit_option(0)
 @click.option("--prune", is_flag=True, help="Drop queries that are not in the project.")
@@ -39,6 +42,8 @@ def run(
     home: Path,
     engine: str | None,
     master: str | None,
+    checkpoint: str | None,
+    keep_answers: str | None,
     once: bool,
     audit: int,
     prune: bool,
@@ -59,6 +64,7 @@ def run(
     terminal = console()
     lock.refuse_if_held(home)
     master = master or loaded.master
+    loaded = loaded.said(checkpoint=checkpoint, keep_answers=keep_answers)
     gauge = _connected(loaded, home, engine, master)
     brought = bring(loaded, gauge, expected_registry(gauge.home), prune=prune)
     terminal.print(f"home {home}, {len(loaded.streams)} streams, {brought}")
@@ -83,6 +89,8 @@ def _connected(project: Project, home: Path, engine: str, master: str | None) ->
         shards=project.shards,
         max_rows=MAX_ROWS if project.max_rows is None else project.max_rows,
         settings=project.settings or None,
+        checkpoint=project.checkpoint,
+        keep_answers=project.keep_answers,
     )
 
 

@@ -14,7 +14,13 @@ from rich.console import Console
 
 from streamgauge.cli.attend import AUDITED, attended, audit_option
 from streamgauge.cli.launch import Launch, clean_signals, watch
-from streamgauge.cli.options import console, home_option, open_home
+from streamgauge.cli.options import (
+    checkpoint_option,
+    console,
+    home_option,
+    keep_option,
+    open_home,
+)
 from streamgauge.gauge import Gauge, connect
 from streamgauge.log import lock
 from streamgauge.server import logs
@@ -43,6 +49,8 @@ ADDRESS = f"{LISTEN.scheme}://{LISTEN.host}:{LISTEN.port}"
 )
 @click.option("--engine", type=click.Choice(["spark", "local"]), help="[default: spark]")
 @click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
+@checkpoint_option
+@keep_option
 @click.option("--no-job", is_flag=True, help="Serve a home whose job runs elsewhere.")
 @audit_option(AUDITED)
 @click.option("--log", "log", type=click.Choice(["json", "text"]), help="Events on standard error.")
@@ -57,6 +65,8 @@ def serve(
     rate: float,
     engine: str | None,
     master: str | None,
+    checkpoint: str | None,
+    keep_answers: str | None,
     no_job: bool,
     audit: int,
     log: str | None,
@@ -72,8 +82,8 @@ def serve(
     if grafana:
         click.echo(dashboard())
         return
-    if no_job and (engine or master):
-        raise click.UsageError("--no-job starts no engine: leave --engine and --master out")
+    if no_job and (engine or master or checkpoint or keep_answers):
+        raise click.UsageError("--no-job starts no engine: leave the options of a job out")
     settings = Settings.of(listen, tokens=tokens, cert=cert, key=key)
     settings = replace(settings, rate=rate)
     terminal = console()
@@ -84,7 +94,9 @@ def serve(
         return
     lock.refuse_if_held(home)
     engine = engine or "spark"
-    gauge = connect(home, engine=engine, master=master)
+    gauge = connect(
+        home, engine=engine, master=master, checkpoint=checkpoint, keep_answers=keep_answers
+    )
     launch = Launch(gauge, terminal, engine, master)
     with (
         launch.running(),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from streamgauge.kernel.errors import EngineFailure, StateTooOld
-from streamgauge.kernel.files import number_name, numbered, read_json, write_json
+from streamgauge.kernel.files import number_name, numbered, read_json, sync_directory, write_json
 
 _HEAD = struct.Struct("<II")
 FORMAT = 1
@@ -179,15 +179,6 @@ def _record(data: bytes, place: int) -> bytes | None:
     # Zeros that a crash left behind the end look like an empty record; there is none.
     whole = 0 < size == len(payload)
     return payload if whole and zlib.crc32(payload) == check else None
-
-
-def sync_directory(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _stopped(directory: Path, error: OSError) -> EngineFailure:

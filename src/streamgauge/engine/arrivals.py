@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from streamgauge.engine.catalog import newest_snapshot
 from streamgauge.engine.lander import source_directory
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
@@ -25,12 +26,16 @@ class Arrivals:
 
     def __init__(self, home: Home, streams: Iterable[Stream]) -> None:
         self.home = home
-        self._seen = 0
+        # Pages before it may be cleared away; what they took is noted in it.
+        known = newest_snapshot(home, home.committed())
+        self._seen = known["registry"]["epoch"]
         self._left = {
             stream.name: set(list_files(directory, stream.source_dict().get("format", "parquet")))
             for stream in streams
             if Path(directory := source_directory(home, stream)).is_dir()
         }
+        for name, origins in known["taken"].items():
+            self._left.get(name, set()).difference_update(origins)
 
     def answered(self) -> int | None:
         """The committed epoch when nothing is left, neither files nor pages nor records."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from streamgauge.engine.spark import landing
+from streamgauge.engine.spark.checkpoints import Checkpoints
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.log.home import Home
 from streamgauge.log.replay import ReplayWriter
@@ -18,8 +19,9 @@ from streamgauge.streams.stream import Stream
 class Feeds:
     """Running feeds by stream name."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, checkpoint: str | None = None) -> None:
         self.home = home
+        self.checkpoints = Checkpoints(home, checkpoint)
         self._halt = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
         self._queries: dict[str, Any] = {}
@@ -66,7 +68,9 @@ class Feeds:
         refuse_without(stream, session, frame)
         if source["kind"] == "rate":
             frame = landing.rate(session, source["rows_per_second"])
-        self._queries[stream.name] = landing.land(frame, self.home, stream.name)
+        self._queries[stream.name] = landing.land(
+            frame, self.home, stream.name, self.checkpoints.landing(stream.name)
+        )
 
     def stop(self) -> None:
         """Stop all feeds."""

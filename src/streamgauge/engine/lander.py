@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 
 from streamgauge.engine.catalog import newest_snapshot
 from streamgauge.engine.promise_costs import Meter
+from streamgauge.engine.upkeep import Upkeep
 from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.files import number_name, numbered, write_json
-from streamgauge.kernel.time import Instant
+from streamgauge.kernel.time import Duration, Instant
 from streamgauge.log import inbox
 from streamgauge.log.dead_letters import bury
 from streamgauge.log.home import Home
@@ -33,6 +34,7 @@ from streamgauge.streams.stream import Stream
 NO_PEAK = -(2**62)
 SNAPSHOT_EVERY = 256
 SNAPSHOT_BULK = 1000
+UPKEEP_EVERY = 16
 
 
 Named = tuple[str, dict[str, Any]]
@@ -58,13 +60,25 @@ class Lander:
         Where the journal lives.
     max_rows
         Rows a stream may put into one page; a larger file is cut at its row groups.
+    keep_answers
+        Microseconds that answers and pages are kept for; for good when None.
+    upto
+        The page to stand at; the newest when None.
     """
 
-    def __init__(self, home: Home, *, max_rows: int) -> None:
+    def __init__(
+        self,
+        home: Home,
+        *,
+        max_rows: int,
+        keep_answers: Duration | None = None,
+        upto: int | None = None,
+    ) -> None:
         self.home = home
         self.journal = Journal(home)
         self.max_rows = max_rows
-        self.number = self.journal.last()
+        self.upkeep = Upkeep(home, keep_answers)
+        self.number = self.journal.last() if upto is None else upto
         self.peaks: dict[str, Instant] = {}
         self.taken: dict[str, set[str]] = {}
         self.begun: dict[str, tuple[str, int]] = {}
@@ -139,6 +153,8 @@ class Lander:
             self._write_snapshot()
         inbox.remove(self.home, sorted(self.done))
         self._let_go()
+        if self.number % UPKEEP_EVERY == 0:
+            self._keep_small()
         return self.number
 
     def _new_costs(self, number: int) -> list[dict[str, Any]]:
@@ -169,6 +185,17 @@ class Lander:
         return records, early
 
     def _write_snapshot(self) -> None:
+        self.save_snapshot()
+        numbers = numbered(self.home.registry, ".json")
+        cleared = self.home.cleared()
+        # What pages said that are cleared away is told by the newest of these alone.
+        base = max((number for number in numbers if number <= cleared), default=0)
+        for old in numbers[:-3]:
+            if old != base:
+                (self.home.registry / number_name(old, ".json")).unlink(missing_ok=True)
+
+    def save_snapshot(self) -> None:
+        """Write down what holds after the page this lander stands at."""
         self.registry.epoch = self.number
         write_json(
             self.home.registry / number_name(self.number, ".json"),
@@ -182,18 +209,57 @@ class Lander:
             },
         )
         self.snapshot = self.number
-        for old in numbered(self.home.registry, ".json")[:-3]:
-            (self.home.registry / number_name(old, ".json")).unlink(missing_ok=True)
 
     def _let_go(self) -> None:
         """Delete files of our own that are past what their stream keeps."""
         committed = self.home.committed()
         for name, held in self.held.items():
-            stream = self.registry.streams.get(name)
-            keep = 0 if stream is None else stream.keep + stream.late.allowed + stream.late.reach
-            edge = self.peaks.get(name, NO_PEAK) - keep
+            edge, gone = self._edge(name), False
             while held and held[0][0] < committed - 1 and held[0][2] < edge:
+                if self._unfinished(name, held[0][1]):
+                    break
                 Path(held.popleft()[1]).unlink(missing_ok=True)
+                gone = True
+            if gone:
+                self.upkeep.let_go(name, edge, committed)
+
+    def _edge(self, name: str) -> Instant:
+        """The event time from which on a stream's rows are kept.
+
+        Two ticks more than is promised: history begins at a whole tick that is closed, and what
+        it holds must not depend on which files are put together.
+        """
+        stream, peak = self.registry.streams.get(name), self.peaks.get(name, NO_PEAK)
+        if stream is None:
+            return peak
+        return peak - stream.keep - stream.late.allowed - stream.late.reach - 2 * stream.tick
+
+    def _unfinished(self, name: str, path: str) -> bool:
+        """Whether later pages are to hold more of a file."""
+        begun, _ = self.begun.get(name, ("", 0))
+        return path == begun and path not in self.taken.get(name, ())
+
+    def _keep_small(self) -> None:
+        """Put small files together and clear away what is old, a bounded part of it."""
+        for name in list(self.held):
+            self.upkeep.compact(name, self.finished(name))
+        self.upkeep.clear(self.edges(), self.snapshot_at)
+
+    def finished(self, name: str) -> list[tuple[int, str, Instant]]:
+        """Files of our own of a stream that committed pages hold to their end."""
+        committed = self.home.committed()
+        held = self.held.get(name, ())
+        return [
+            item for item in held if item[0] < committed - 1 and not self._unfinished(name, item[1])
+        ]
+
+    def edges(self) -> dict[str, Instant]:
+        """From when on rows of each stream may be asked for."""
+        return {name: self._edge(name) for name in self.registry.streams}
+
+    def snapshot_at(self, number: int) -> None:
+        """Write down what held after an earlier page, so that those before it may go."""
+        Lander(self.home, max_rows=self.max_rows, upto=number).save_snapshot()
 
     def _raise_peak(self, stream: str, to: Instant) -> None:
         self.peaks[stream] = max(self.peaks.get(stream, NO_PEAK), to)

@@ -13,6 +13,7 @@ from streamgauge.engine import shard
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lander import Lander
 from streamgauge.kernel.errors import StreamgaugeError
+from streamgauge.kernel.time import Duration
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 
@@ -28,11 +29,14 @@ class LocalEngine:
         Where the gauge lives.
     max_rows
         Rows a stream may put into one epoch.
+    keep_answers
+        Microseconds that answers and pages are kept for; for good when None.
     """
 
-    def __init__(self, home: Home, *, max_rows: int) -> None:
+    def __init__(self, home: Home, *, max_rows: int, keep_answers: Duration | None = None) -> None:
         self.home = home
         self.max_rows = max_rows
+        self.keep_answers = keep_answers
         self.lander: Lander | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -43,7 +47,9 @@ class LocalEngine:
         begun = time.perf_counter()
         start = self.home.committed()
         if start == Journal(self.home).last():
-            self.lander = self.lander or Lander(self.home, max_rows=self.max_rows)
+            self.lander = self.lander or Lander(
+                self.home, max_rows=self.max_rows, keep_answers=self.keep_answers
+            )
             if self.lander.land() == start:
                 return False
         receipts = [shard.run(self.home, k, start, start + 1) for k in range(self.home.shards)]

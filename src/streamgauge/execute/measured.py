@@ -62,7 +62,7 @@ def _many(count: int, of: str) -> str:
 
 def _numbers(reader: Reader, standing: Standing) -> list[Line]:
     """Answers, their bars against what is owed, and who widened them."""
-    table = reader.answers(standing.name, since_epoch=standing.born - 1)
+    table = reader.answers(standing.name, since_epoch=_begin(reader, standing))
     if not table.num_rows:
         return [("answers", "none")]
     again = pc.sum(pc.greater(table["revision"], 0)).as_py() or 0
@@ -156,7 +156,7 @@ def _charges(table: pa.Table) -> list[Line]:
 def _rows(reader: Reader, standing: Standing) -> list[Line]:
     """Rows that came and went, and late rows that are missing from them."""
     view = standing.view
-    table = reader.row_changes(standing.name, since_epoch=standing.born - 1)
+    table = reader.row_changes(standing.name, since_epoch=_begin(reader, standing))
     counts = np.asarray(table["count"].to_numpy(), np.int64)
     came, went = int(counts[counts > 0].sum()), -int(counts[counts < 0].sum())
     parts = [f"{came:,} came"]
@@ -185,3 +185,8 @@ def _epochs(reader: Reader, standing: Standing) -> list[Line]:
         ("epochs", f"{len(records):,} since epoch {standing.born}, {pace}"),
         ("all queries", f"{newest['state_bytes']:,} bytes of state"),
     ]
+
+
+def _begin(reader: Reader, standing: Standing) -> int:
+    """The epoch before a query's first one, or the last one that was cleared away."""
+    return max(standing.born - 1, reader.home.cleared())

@@ -133,3 +133,9 @@ class TargetFailure(StreamgaugeError, OSError):
     """A target of a sink does not take answers now: not there, no rights, other columns."""
 
     exit_code = 11
+
+
+class Cleared(StreamgaugeError, LookupError):
+    """Answers or pages that were cleared away because they were older than the home keeps."""
+
+    exit_code = 12

@@ -37,6 +37,15 @@ def write_whole(path: Path, data: bytes) -> None:
         raise
 
 
+def sync_directory(directory: Path) -> None:
+    """Make the names in a directory durable."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write JSON as a whole file; equal values give equal bytes."""
     write_whole(path, json.dumps(value, separators=(",", ":")).encode())

@@ -10,6 +10,7 @@ from streamgauge.kernel.files import number_name, numbered, read_json, write_jso
 
 FORMAT = 1
 NAME_BYTES = 200
+CLEARED = "cleared.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,10 @@ class Home:
         """Spark's own checkpoint."""
         return self.root / "checkpoint"
 
+    def compacted(self, stream: str) -> Path:
+        """Small segments of a stream put together, each file with its index."""
+        return self.root / "compacted" / stream
+
     def segments(self, stream: str) -> Path:
         """Landed segments of a stream."""
         return self.root / "segments" / stream
@@ -92,6 +97,14 @@ class Home:
     def committed(self) -> int:
         """The newest committed epoch, 0 when there is none."""
         return max(numbered(self.commits, ".json"), default=0)
+
+    def cleared(self) -> int:
+        """The newest epoch whose answers and page were cleared away, 0 when none was."""
+        try:
+            found: int = read_json(self.root / CLEARED)["epoch"]
+        except FileNotFoundError:
+            return 0
+        return found
 
     def commit(self, epoch: int) -> Path:
         """Commit file of an epoch."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from streamgauge.kernel.errors import EngineFailure
+from streamgauge.kernel.errors import Cleared, EngineFailure
 from streamgauge.kernel.files import number_name, numbered, read_json, write_json
 from streamgauge.kernel.time import Instant
 from streamgauge.log.home import Home
@@ -90,6 +90,17 @@ class Page:
         )
 
 
+def refuse_cleared(home: Home, epoch: int) -> None:
+    """Raise when an epoch is one of those that were cleared away."""
+    cleared = home.cleared()
+    if epoch <= cleared:
+        raise Cleared(
+            f"epoch {epoch} was cleared away",
+            f"{home.path} keeps what came after epoch {cleared}",
+            f"read from epoch {cleared} on, and keep answers for longer: streamgauge clear --help",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Journal:
     """The pages of a home."""
@@ -102,7 +113,12 @@ class Journal:
 
     def page(self, number: int) -> Page:
         """Read one page."""
-        return Page.from_dict(read_json(self.home.journal / number_name(number, ".json")))
+        try:
+            found = read_json(self.home.journal / number_name(number, ".json"))
+        except FileNotFoundError:
+            refuse_cleared(self.home, number)
+            raise
+        return Page.from_dict(found)
 
     def append(self, page: Page) -> None:
         """Write the next page, whole."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.files import numbered
 from streamgauge.kernel.time import Instant
+from streamgauge.log.compaction import open_segment
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Segment
 
@@ -17,8 +17,8 @@ from streamgauge.log.journal import Journal, Segment
 def read_segment(segment: Segment, columns: Sequence[str], words: Sequence[str]) -> pa.Table:
     """Read some columns of a segment; `words` come dictionary-encoded where they are text."""
     try:
-        file = pq.ParquetFile(segment.path, read_dictionary=list(words), memory_map=True)
-        groups = list(range(*segment.groups))
+        file, found = open_segment(segment, words)
+        groups = list(range(*found.groups))
         return file.read_row_groups(groups, columns=list(columns), use_threads=False)
     except (OSError, pa.ArrowException) as error:
         raise SourceFailure(

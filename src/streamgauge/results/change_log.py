@@ -19,6 +19,7 @@ from streamgauge.contracts.answer import Answer, Charge
 from streamgauge.contracts.schema import ANSWERS
 from streamgauge.kernel.files import number_name, numbered, read_json
 from streamgauge.log.home import Home
+from streamgauge.log.journal import refuse_cleared
 from streamgauge.results.blocks import read_block
 
 
@@ -35,7 +36,9 @@ def epoch_answers(home: Home, epoch: int, names: Collection[str] | None = None) 
 
 
 def epochs_after(home: Home, epoch: int) -> list[int]:
-    """Committed epochs after one, that have answers."""
+    """Committed epochs after one, that have answers; after 0 all that are kept."""
+    if epoch > 0:
+        refuse_cleared(home, epoch + 1)
     committed = home.committed()
     root = home.root / "answers"
     return [number for number in numbered(root, "") if epoch < number <= committed]

@@ -227,7 +227,7 @@ class Views:
         """The last rows that came or went, by view, since the last time."""
         home = self.gauge.home
         found: dict[str, int] = {}
-        epochs = epochs_after(home, self._place)
+        epochs = epochs_after(home, max(self._place, home.cleared()))
         for epoch in epochs[-MOST_EPOCHS:]:
             found |= dict.fromkeys(names_of_rows(home, epoch), epoch)
             self._place = epoch

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from streamgauge.kernel.errors import (
+    Cleared,
     EngineFailure,
     MissingRuntime,
     ParseError,
@@ -105,6 +106,8 @@ def status_of(error: Told) -> int:
         return 404
     if isinstance(error, ParseError):
         return 400
+    if isinstance(error, Cleared):
+        return 410
     return 503 if isinstance(error, EngineFailure | MissingRuntime | StateTooOld) else 422
 
 

@@ -21,10 +21,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamgauge.coordinator.agents import Refusal
-from streamgauge.coordinator.spool import Spool, sync_directory
+from streamgauge.coordinator.spool import Spool
 from streamgauge.edge.clock import wall_clock
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
-from streamgauge.kernel.files import number_name
+from streamgauge.kernel.files import number_name, sync_directory
 from streamgauge.kernel.time import Instant
 from streamgauge.log.dead_letters import bury
 from streamgauge.log.home import Home

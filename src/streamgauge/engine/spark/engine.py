@@ -13,9 +13,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from streamgauge.engine.commit import commit
 from streamgauge.engine.shard import Receipt
+from streamgauge.engine.spark.checkpoints import Checkpoints
 from streamgauge.engine.spark.session import open_session
 from streamgauge.engine.spark.source import NAME, JournalSource
 from streamgauge.kernel.errors import EngineFailure
+from streamgauge.kernel.time import Duration
 from streamgauge.log.home import Home
 
 # Our own errors come back inside a long trace of Python and Java; the three parts are enough.
@@ -35,6 +37,10 @@ class SparkEngine:
         Spark master; all local cores when None.
     settings
         Further Spark settings.
+    checkpoint
+        Where Spark keeps its notes; in the home when None.
+    keep_answers
+        Microseconds that answers and pages are kept for; for good when None.
     """
 
     def __init__(
@@ -44,9 +50,13 @@ class SparkEngine:
         max_rows: int,
         master: str | None = None,
         settings: dict[str, str] | None = None,
+        checkpoint: str | None = None,
+        keep_answers: Duration | None = None,
     ) -> None:
         self.home = home
         self.max_rows = max_rows
+        self.checkpoints = Checkpoints(home, checkpoint)
+        self.keep_answers = keep_answers
         self.session: SparkSession = open_session(master, settings)
         self._query: StreamingQuery | None = None
         self._seen = 0.0
@@ -64,17 +74,19 @@ class SparkEngine:
             .option("home", self.home.path)
             .option("shards", str(self.home.shards))
             .option("max_rows", str(self.max_rows))
+            .option("keep_answers", "" if self.keep_answers is None else str(self.keep_answers))
             .load()
         )
         self._seen = time.perf_counter()
         writer = stream.writeStream.foreachBatch(self._commit)
         try:
-            self._query = writer.option("checkpointLocation", str(self.home.checkpoint)).start()
+            self._query = writer.option("checkpointLocation", self.checkpoints.job).start()
         except (PySparkException, Py4JError) as error:
             raise EngineFailure(
                 "Spark refused to start the job",
                 str(error).strip()[:1000],
-                "see streamgauge doctor; the home is as it was",
+                "see streamgauge doctor; the home is as it was. A damaged checkpoint may go: "
+                f"{self.checkpoints.job} holds nothing that the home lacks",
             ) from error
 
     def _commit(self, batch: DataFrame, _batch_id: int) -> None:

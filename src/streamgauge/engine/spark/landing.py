@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamgauge.kernel.errors import SourceFailure
+from streamgauge.kernel.files import numbered, read_json, write_json
 from streamgauge.log.home import Home
 
+# Whose notes the folders of a stream follow; files that begin with _ are no data.
+NOTES = "_landing.json"
 
-def land(frame: DataFrame, home: Home, stream: str) -> StreamingQuery:
+
+def land(frame: DataFrame, home: Home, stream: str, checkpoint: str) -> StreamingQuery:
     """Write each micro-batch as one folder of parquet, whole or absent, once."""
     if not frame.isStreaming:
         raise SourceFailure(
@@ -20,17 +25,58 @@ def land(frame: DataFrame, home: Home, stream: str) -> StreamingQuery:
             "use spark.readStream, or write it to files and use sg.files(...)",
         )
     directory = home.incoming(stream)
+    admitted = threading.Event()
+    refused: list[SourceFailure] = []
 
     def write(batch: DataFrame, number: int) -> None:
+        admitted.wait()
+        if refused:
+            raise refused[0]
+        _refuse_behind(directory, stream, number)
         whole = directory / f"{number:012d}"
         if not whole.exists():
             partial = directory / f"_{number:012d}"
             batch.write.mode("overwrite").parquet(str(partial))
             Path(partial).rename(whole)
 
-    checkpoint = home.root / "landing" / stream
     writer = frame.writeStream.foreachBatch(write)
-    return writer.option("checkpointLocation", str(checkpoint)).start()
+    query = writer.option("checkpointLocation", checkpoint).start()
+    try:
+        _admit(directory, stream, str(query.id), checkpoint)
+    except SourceFailure as error:
+        refused.append(error)
+        raise
+    finally:
+        admitted.set()
+        if refused:
+            query.stop()
+    return query
+
+
+def _admit(directory: Path, stream: str, notes: str, checkpoint: str) -> None:
+    """Raise unless these are the notes that the rows so far were written by."""
+    path = directory / NOTES
+    known = read_json(path)["query"] if path.exists() else None
+    if known is None:
+        write_json(path, {"query": notes})
+    elif known != notes:
+        raise SourceFailure(
+            f"the checkpoint of stream {stream!r} is not the one its rows were written by",
+            f"{checkpoint} is of query {notes}, the rows of {known}",
+            "name the checkpoint it had; without it, declare a new stream: which rows of the "
+            "DataFrame were written is known from nowhere else",
+        )
+
+
+def _refuse_behind(directory: Path, stream: str, number: int) -> None:
+    """Raise when an old batch comes again: only the newest may, after a crash."""
+    newest = max(numbered(directory, ""), default=-1)
+    if number < newest:
+        raise SourceFailure(
+            f"the checkpoint of stream {stream!r} is older than its rows",
+            f"it is at batch {number}, batch {newest} was written",
+            "put the newer checkpoint back, or declare a new stream: rows would be lost or doubled",
+        )
 
 
 def rate(session: SparkSession, rows_per_second: int) -> DataFrame:

@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from streamgauge.engine import shard
 from streamgauge.engine.lander import Lander
+from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 
@@ -40,25 +41,43 @@ class JournalReader(DataSourceStreamReader):
     def __init__(self, options: dict[str, str]) -> None:
         self.home = Home.open(options["home"], shards=int(options["shards"]))
         self.max_rows = int(options["max_rows"])
+        kept = options.get("keep_answers", "")
+        self.keep_answers = int(kept) if kept else None
         self.lander: Lander | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """Before the first page."""
-        return {"page": 0}
+        """The last committed page: what is committed is done, whatever a checkpoint knows."""
+        return {"page": self.home.committed()}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """The page after `start`, landed now if need be."""
-        if start["page"] < Journal(self.home).last():
-            return {"page": start["page"] + 1}
+        """The page after `start`, landed now if need be; behind the commits, the last of them."""
+        committed = self.home.committed()
+        if start["page"] < committed:
+            return {"page": committed}
+        self._refuse_ahead(start["page"], committed)
+        if committed < Journal(self.home).last():
+            return {"page": committed + 1}
         if self.lander is None:
-            self.lander = Lander(self.home, max_rows=self.max_rows)
+            self.lander = Lander(self.home, max_rows=self.max_rows, keep_answers=self.keep_answers)
         return {"page": self.lander.land()}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """One partition per shard."""
-        if start["page"] == end["page"]:
+        """One partition per shard for what is not committed; none when all of it is."""
+        committed = self.home.committed()
+        if end["page"] <= committed:
             return []
-        return [Share(k, start["page"], end["page"]) for k in range(self.home.shards)]
+        self._refuse_ahead(start["page"], committed)
+        self._refuse_ahead(end["page"], Journal(self.home).last())
+        return [Share(k, committed, end["page"]) for k in range(self.home.shards)]
+
+    def _refuse_ahead(self, page: int, known: int) -> None:
+        """Raise when a checkpoint has seen pages that this home has not."""
+        if page > known:
+            raise EngineFailure(
+                "the checkpoint is ahead of the home",
+                f"it has seen page {page}, the home {self.home.path} knows {known}",
+                "put the newer home back, or remove the checkpoint: the home needs nothing of it",
+            )
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         """Run a shard's share; yield its receipt."""
