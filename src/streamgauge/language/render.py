@@ -165,6 +165,8 @@ def _create_stream(made: CreateStream) -> str:
     text += f" FROM {made.source.upper()}"
     if made.source == "files" or made.path:
         text += f" {text_words(made.path)}"
+    if "topic" in options:
+        text += f" TOPIC {text_words(options.pop('topic'))}"
     own = [options.pop(name) for name in ("n_sensors", "seed", "speed") if name in options]
     text += f" ({', '.join(map(repr, own))})" if own else ""
     if "rows_per_second" in options:
@@ -181,7 +183,9 @@ def _option(name: str, value: Any) -> str:
         return " ".join(["LATE", value[0].upper(), *(duration_words(span) for span in value[1:])])
     if name in ("changes", "width"):
         return f"{name.upper()} {quoted(value)}"
-    if name in ("broker", "tokens"):
+    if name in ("starting", "on_loss"):
+        return f"{name.replace('_', ' ').upper()} {value.upper()}"
+    if name in ("broker", "tokens", "schema", "registry"):
         return f"{name.upper()} {text_words(value)}"
     if name == "capacity":
         return f"CAPACITY {value}"
