@@ -62,7 +62,16 @@ if TYPE_CHECKING:
     from streamgauge.plan.query import Query, every, on_change, on_close
     from streamgauge.plan.sink import to_kafka, to_postgres
     from streamgauge.reading import Progress
-    from streamgauge.sources.declare import agents, dataframe, files, plant, push, rate, replay
+    from streamgauge.sources.declare import (
+        agents,
+        dataframe,
+        files,
+        kafka,
+        plant,
+        push,
+        rate,
+        replay,
+    )
     from streamgauge.streams.origin import delta, jdbc
     from streamgauge.streams.schema import Schema
     from streamgauge.streams.stream import Late
@@ -90,7 +99,7 @@ _HOMES = {
     "plan.query": "Query every on_change on_close",
     "plan.sink": "to_kafka to_postgres",
     "reading": "Progress",
-    "sources.declare": "agents dataframe files plant push rate replay",
+    "sources.declare": "agents dataframe files kafka plant push rate replay",
     "streams.origin": "delta jdbc",
     "streams.schema": "Schema",
     "streams.stream": "Late",
@@ -137,6 +146,7 @@ __all__ = [
     "files",
     "frequency",
     "jdbc",
+    "kafka",
     "maximum",
     "median",
     "minimum",

@@ -358,8 +358,8 @@ class Gauge(Tables, Reader):
 
     def session(self) -> Any:
         """The Spark session of this gauge, which databases are read with; opened on first use."""
-        if self._engine is None and self._kind == "spark":
-            self._engine = self._make_engine()
+        if self._engine is None and self._job.kind == "spark":
+            self._engine = self._job.engine(self.home)
         return self._session or super().session()
 
     def _start_feed(self, stream: Stream) -> None:
@@ -400,13 +400,18 @@ class Gauge(Tables, Reader):
                 "this gauge does not run", "drain waits for the job", "call start() first"
             )
         deadline = time.monotonic() + timeout
+        goals = self._feeds.goals()
+        while not self._feeds.reached(goals):
+            self._wait(deadline, timeout)
         there = Arrivals(self.home, self._expected.streams.values())
         while (committed := there.answered()) is None:
             self._wait(deadline, timeout)
         return committed
 
-    def _check_engine(self) -> None:
+    def check(self) -> None:
+        """Raise what ended the job, or the reading of a source, if something did."""
         failure = (self._engine.failure() if self._engine else None) or self._coordinators.failure()
+        self._feeds.check()
         if failure is not None:
             raise EngineFailure(
                 "the job stopped",
@@ -416,7 +421,7 @@ class Gauge(Tables, Reader):
 
     def _wait(self, deadline: float, timeout: float) -> None:
         """One turn of waiting for the job; raise when it failed or took too long."""
-        self._check_engine()
+        self.check()
         if time.monotonic() > deadline:
             raise EngineFailure(
                 f"not done within {timeout:g} s",

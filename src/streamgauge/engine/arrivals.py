@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from streamgauge.engine.catalog import newest_snapshot
-from streamgauge.engine.lander import source_directory
+from streamgauge.engine.lander import source_files
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
-from streamgauge.sources.parse import list_files
 from streamgauge.streams.stream import Stream
 
 
@@ -29,11 +27,7 @@ class Arrivals:
         # Pages before it may be cleared away; what they took is noted in it.
         known = newest_snapshot(home, home.committed())
         self._seen = known["registry"]["epoch"]
-        self._left = {
-            stream.name: set(list_files(directory, stream.source_dict().get("format", "parquet")))
-            for stream in streams
-            if Path(directory := source_directory(home, stream)).is_dir()
-        }
+        self._left = {stream.name: source_files(home, stream) for stream in streams}
         for name, origins in known["taken"].items():
             self._left.get(name, set()).difference_update(origins)
 

@@ -58,7 +58,7 @@ _PLANT_OPTIONS = ("n_sensors", "seed", "speed")
 _ONCE = "write each option once"
 # Options of a summary that are written by another word than that of the value they set.
 _WORDS = {
-    "kind": "USING", "longest": "MAXLENGTH", "every": "REFRESH",
+    "kind": "USING", "longest": "MAXLENGTH", "every": "REFRESH", "on_loss": "ON LOSS",
     "password_file": "PASSWORD FILE", "password_env": "PASSWORD ENV",
 }  # fmt: skip
 
@@ -441,6 +441,7 @@ _STATEMENTS: dict[str, Callable[..., Any]] = {
     "from_rate": _from_rate,
     "from_replay": _from_replay,
     "from_push": lambda: ("push", "", ()),
+    "from_kafka": lambda servers, topic: ("kafka", servers, (("topic", topic),)),
     "from_edge": lambda address: ("edge", address or "", ()),
     "create_view": CreateView,
     "create_table": _create_table,

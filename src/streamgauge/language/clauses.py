@@ -205,13 +205,19 @@ OPTIONS: dict[str, Callable[..., Any]] = {
     "option_beat": _positive_option("beat"),
     "option_broker": lambda address: ("broker", address),
     "option_tokens": lambda path: ("tokens", path),
-    "option_idle": _positive_option("idle"),
     "option_speed": lambda factor: ("speed", factor),
     "option_full_speed": lambda: ("speed", "max"),
     "option_since": lambda start: ("since", start),
     "option_until": lambda stop: ("until", stop),
     "option_shift": lambda: ("shift", "now"),
     "option_loop": lambda: ("loop", True),
+    "option_schema": lambda path: ("schema", path),
+    "option_registry": lambda address: ("registry", address),
+    "option_earliest": lambda: ("starting", "earliest"),
+    "option_latest": lambda: ("starting", "latest"),
+    "option_idle": _positive_option("idle"),
+    "option_loss_fails": lambda: ("on_loss", "fail"),
+    "option_loss_continues": lambda: ("on_loss", "continue"),
 }
 
 SUMMARIES: dict[str, Callable[..., Any]] = {

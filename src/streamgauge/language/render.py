@@ -194,6 +194,8 @@ def _create_stream(made: CreateStream) -> str:
     text += f" FROM {made.source.upper()}"
     if made.source in ("files", "replay") or made.path:
         text += f" {text_words(made.path)}"
+    if "topic" in options:
+        text += f" TOPIC {text_words(options.pop('topic'))}"
     if "stream" in options:
         text += f" STREAM {quoted(options.pop('stream'))}"
     names = ("n_sensors", "seed", "speed") if made.source == "plant" else ()
@@ -213,7 +215,9 @@ def _option(name: str, value: Any) -> str:
         return " ".join(["LATE", value[0].upper(), *(duration_words(span) for span in value[1:])])
     if name in ("changes", "width"):
         return f"{name.upper()} {quoted(value)}"
-    if name in ("broker", "tokens"):
+    if name in ("starting", "on_loss"):
+        return f"{name.replace('_', ' ').upper()} {value.upper()}"
+    if name in ("broker", "tokens", "schema", "registry"):
         return f"{name.upper()} {text_words(value)}"
     if name in ("since", "until"):
         return f"{name.upper()} '{instant_text(value)}'"

@@ -314,15 +314,29 @@ def _streams() -> SearchStrategy[CreateStream]:
         ("rate", {"rows_per_second": st.integers(1, 99)}),
         ("edge", {"latency": durations}),
         ("replay", {"loop": st.just(True), "since": instants, "speed": st.just("max") | floats}),
+        (
+            "kafka",
+            {
+                "idle": durations,
+                "on_loss": st.sampled_from(("fail", "continue")),
+                "starting": st.sampled_from(("earliest", "latest")),
+                "topic": texts,
+            },
+        ),
     )
 
     def of(kind: str, first: dict[str, SearchStrategy[Any]]) -> SearchStrategy[CreateStream]:
+        given: SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(first)
         options = st.builds(
-            lambda start, rest: (*sorted(start.items()), *rest.items()),
-            st.fixed_dictionaries(first) | st.just({}),
+            # A topic stands beside its servers, before all options.
+            lambda start, rest: (
+                *sorted(start.items(), key=lambda item: (item[0] != "topic", item[0])),
+                *rest.items(),
+            ),
+            given if kind == "kafka" else given | st.just({}),
             st.fixed_dictionaries({}, optional=common),
         )
-        path = texts if kind in ("files", "replay") else st.just("")
+        path = texts if kind in ("files", "kafka", "replay") else st.just("")
         return st.builds(CreateStream, names, st.just(kind), path, columns, aliases, keys, options)
 
     return st.one_of(*(of(kind, first) for kind, first in own))
