@@ -1,1 +1,1 @@
-"""Where rows come from: files of several formats, packets, a plant that writes them."""
+"""Where rows come from: files of several formats, packets, and a plant that writes its own."""
