@@ -92,9 +92,7 @@ def _field(name: str, kind: Any) -> Field | None:
         if inner is None or inner.choices:
             return None
         absent = kind.index("null") if "null" in kind else -2
-        return Field(
-            name, inner.op, absent, len(kind), inner.size, inner.logical, inner.symbols
-        )
+        return Field(name, inner.op, absent, len(kind), inner.size, inner.logical, inner.symbols)
     plain = kind["type"] if isinstance(kind, dict) else kind
     op = _OPS.get(plain) if isinstance(plain, str) else None
     if op is None:

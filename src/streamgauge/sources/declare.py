@@ -258,9 +258,7 @@ def _check_address(address: str, schemes: tuple[str, ...], example: str) -> None
 def _span_text(name: str, span: DurationLike) -> str:
     width = duration(span)
     if width < 0 or (width == 0 and name != "latency"):
-        raise BindError(
-            f"{name} must be positive", f"got {span!r}", f"write {name}='1 s'"
-        )
+        raise BindError(f"{name} must be positive", f"got {span!r}", f"write {name}='1 s'")
     return duration_text(width)
 
 

@@ -236,9 +236,7 @@ class KafkaFeed:
                 letters.append(f"{stem}.parquet")
                 parts[Path(row["letters"])] = f"{DEAD}/{stem}.parquet"
         if receipts:
-            put_batch(
-                self.directory, Batch(number, self.topic, ends, files, tuple(letters)), parts
-            )
+            put_batch(self.directory, Batch(number, self.topic, ends, files, tuple(letters)), parts)
         self._ends = ends
 
 
