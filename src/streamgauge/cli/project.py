@@ -19,7 +19,17 @@ from streamgauge.kernel.time import DurationLike, duration
 from streamgauge.log.recording import schema_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
-from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, push, rate, replay
+from streamgauge.sources.declare import (
+    FORMATS,
+    Source,
+    agents,
+    files,
+    kafka,
+    plant,
+    push,
+    rate,
+    replay,
+)
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
@@ -40,6 +50,10 @@ SOURCE_KEYS = {
     "rate": ("kind", "rows_per_second"),
     "replay": ("kind", "path", "stream", "speed", "since", "until", "shift", "loop"),
     "push": ("kind",),
+    "kafka": (
+        "kind", "servers", "topic", "format", "schema", "registry", "starting", "idle",
+        "max_offsets", "on_loss", "options",
+    ),
     "edge": (
         "kind", "listen", "broker", "latency", "beat", "adjust", "tokens", "cert", "key", "ca",
         "rates",
@@ -233,6 +247,8 @@ def _source_of(stream: Table, root: Path) -> Source:
         return push()
     if kind == "edge":
         return _agents(table, root)
+    if kind == "kafka":
+        return _kafka(table, root)
     format = given(table.text("format"), "parquet")
     if format not in FORMATS:
         raise unknown("format", format, list(FORMATS), place)
@@ -247,6 +263,19 @@ def _agents(table: Table, root: Path) -> Source:
     places = ("tokens", "cert", "key", "ca")
     options |= {key: root / table.need(key) for key in places if key in table}
     return agents(**options, rates=table.data.get("rates"))
+
+
+def _kafka(table: Table, root: Path) -> Source:
+    """A topic; the schema is named from the directory of the project."""
+    words = ("format", "registry", "starting", "idle", "on_loss")
+    chosen: dict[str, Any] = {key: table.need(key) for key in words if key in table}
+    if "schema" in table:
+        chosen["schema"] = root / table.need("schema")
+    options = table.data.get("options", {})
+    if not isinstance(options, dict):
+        raise table.wrong("options", 'a table, such as {"kafka.security.protocol" = "SSL"}')
+    chosen["max_offsets"] = table.positive("max_offsets")
+    return kafka(table.need("servers"), table.need("topic"), **chosen, **options)
 
 
 def _late_of(stream: Table) -> Late:

@@ -23,7 +23,7 @@ from streamgauge.streams.schema import Schema
 try:
     import fastavro
 except ImportError:
-    fastavro = None
+    fastavro = None  # type: ignore[assignment]
 
 HEAD_BYTES = 5
 NO_HEAD = "the record does not begin with the number of its schema"
@@ -158,7 +158,7 @@ def _read_nested(
         if file.tell() < len(value) - skip:
             bad.append((at, "bytes are left after the Avro record"))
             continue
-        rows.append(row)
+        rows.append(row if isinstance(row, dict) else {})
         sound.append(at)
     table = {name: _values([row.get(name) for row in rows]) for name in schema.names}
     return table, np.array(sound, np.int64), bad
