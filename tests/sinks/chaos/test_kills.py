@@ -1,0 +1,115 @@
+"""Whatever dies when: a topic has each answer once, and a table is what latest says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import streamgauge as sg
+from streamgauge.log.home import Home
+from streamgauge.testing.waiting import wait_until
+from tests.postgres_server import postgres
+from tests.sinks.broker import Broker, restartable
+from tests.sinks.world import World, as_rows, as_told, given, records_in, rows_in, said
+
+VICTIM = Path(__file__).with_name("victim.py")
+KILLS = 10
+SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with restartable(tmp_path_factory.mktemp("broker")) as running:
+        yield running
+
+
+def fill(source: Path) -> None:
+    """Readings of many seconds, of which an epoch takes a few."""
+    source.mkdir()
+    dice = np.random.default_rng(5)
+    for second in range(SECONDS):
+        at = f"2026-01-01T00:{second // 60:02d}:{second % 60:02d}Z"
+        rows = "".join(f"{at},s{n},site{n % 3},{dice.normal(90, 20):.3f}\n" for n in range(2))
+        (source / f"{second:06d}.csv").write_text(f"ts,series,site,value\n{rows}")
+
+
+def committed(home: Path) -> int:
+    return Home(str(home), 1).committed()
+
+
+def delivered(home: Path) -> int:
+    """Bytes that deliveries have noted: it changes with each of them."""
+    return sum(hash(path.read_bytes()) for path in home.glob("sinks/*/state.json"))
+
+
+def test_a_job_killed_at_any_instant_loses_and_repeats_no_answer(
+    tmp_path: Path, broker: Broker
+) -> None:
+    home, source = tmp_path / "home", tmp_path / "source"
+    fill(source)
+    dice = np.random.default_rng(11)
+    with postgres() as server:
+        command = [sys.executable, str(VICTIM), str(home), str(source), broker.address]
+        command.append(server.whole_url)
+        for kill in range(KILLS + 1):
+            with (tmp_path / "victim.log").open("ab") as log:
+                victim = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+            before, noted = committed(home), delivered(home)
+
+            def moved(
+                victim: subprocess.Popen[bytes] = victim, before: int = before, noted: int = noted
+            ) -> bool:
+                on = committed(home) > before and delivered(home) != noted
+                return on or victim.poll() is not None
+
+            if kill < KILLS:
+                wait_until(moved, 120, what="an epoch and a delivery")
+                spare = float(dice.uniform(0.0, 0.15))
+                try:
+                    victim.wait(spare)
+                except subprocess.TimeoutExpired:
+                    os.killpg(victim.pid, signal.SIGKILL)
+            victim.wait(200)
+        log_text = (tmp_path / "victim.log").read_text(errors="replace")
+        assert (home / "done").exists(), log_text[-3000:]
+        gauge = sg.connect(home, engine="local")
+        records = records_in(broker.address, "answers")
+        assert said(records) == given(gauge)
+        assert as_rows(rows_in(server.whole_url, "answers")) == as_told(gauge)
+    assert len(records) > SECONDS
+    epochs = [int(dict(record.headers())["epoch"]) for record in records]
+    assert epochs == sorted(epochs), "epochs are in the topic in their order"
+
+
+def test_a_broker_that_goes_away_and_comes_back_gets_all_once(
+    tmp_path: Path, broker: Broker
+) -> None:
+    world = World(tmp_path)
+    world.gauge.create_sink("out", sg.to_kafka(broker.address, "restarted"))
+    world.gauge.start()
+    world.read(10, 120, 30)
+    world.deliver()
+    broker.stop()
+    try:
+        world.read(130, 50)
+        world.gauge.drain(timeout=60)
+        told = world.failing("out")
+    finally:
+        broker.start()
+    assert told["message"].startswith("Kafka does not take answers")
+    world.read(60, 70)
+    world.deliver()
+    world.gauge.stop()
+    records = records_in(broker.address, "restarted")
+    assert said(records) == given(world.gauge)
+    keys = {record.key() for record in records}
+    assert keys == {b"heat", b'sites["north"]', b"hot"}
+    headers = dict(records[0].headers())
+    assert set(headers) == {"query", "version", "epoch"}
