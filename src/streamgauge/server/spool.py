@@ -21,7 +21,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamgauge.coordinator.agents import Refusal
-from streamgauge.coordinator.spool import Spool, sync_directory
+from streamgauge.log.spool import Spool, sync_directory
 from streamgauge.edge.clock import wall_clock
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 from streamgauge.kernel.files import number_name

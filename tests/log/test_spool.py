@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.coordinator.spool import Spool
+from streamgauge.log.spool import Spool
 from streamgauge.kernel.errors import EngineFailure, StateTooOld
 
 
