@@ -148,3 +148,55 @@ def _span_text(name: str, span: DurationLike) -> str:
 def dataframe(frame: Any) -> Source:
     """Any streaming DataFrame; it must be handed over again after a restart."""
     return Source("dataframe", {}, frame)
+
+
+def mqtt(url: str, topic: str, format: str = "json", **options: Any) -> Source:
+    """Messages of topics of an MQTT broker; `+` and `#` stand for levels.
+
+    Parameters
+    ----------
+    url
+        `mqtt://host:port`, or `mqtts` for TLS; no user and no password stand in it.
+    topic
+        What to subscribe to.
+    format
+        json: an object a message; raw: the payload as one text column.
+    options
+        user, password_file, password_env, ca, cert, key, client, expiry, inflight,
+        max_message, limit: who we are, and how much is held.
+
+    Examples
+    --------
+    >>> mqtt("mqtt://127.0.0.1:1883", "rooms/+/temp").options["topic"]
+    'rooms/+/temp'
+    """
+    check_mqtt(url, topic)
+    return Source("mqtt", {"url": url, "topic": topic, "format": format, **options})
+
+
+def check_mqtt(url: str, topic: str) -> None:
+    """Raise unless a broker and its topics are written as they should be."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname:
+        raise BindError(
+            f"{url.rpartition('@')[2]!r} is no MQTT broker",
+            "it must begin with mqtt:// or mqtts:// and name a host",
+            "write 'mqtt://127.0.0.1:1883', for example",
+        )
+    if "@" in parts.netloc:
+        raise BindError(
+            "the address of a broker would be kept with its password",
+            f"{parts.scheme}://...@{parts.netloc.rpartition('@')[2]}",
+            "leave both out: give user='...' with password_file='...' or password_env='...'",
+        )
+    levels = topic.split("/")
+    wrong = None
+    if not topic or "\0" in topic or len(topic.encode()) > 65_535:
+        wrong = "a topic has 1 to 65,535 bytes"
+    elif "#" in levels[:-1]:
+        wrong = "# may only be the last level"
+    elif any(len(level) > 1 and set(level) & set("+#") for level in levels):
+        wrong = "+ and # stand for whole levels"
+    if wrong is not None:
+        hint = "write for example 'sensors/+/temp' or 'sensors/#'"
+        raise BindError(f"no topic can match {topic!r}", wrong, hint)
