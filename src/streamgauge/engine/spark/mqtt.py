@@ -70,6 +70,9 @@ class MqttReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 f"it has used {begin}, {self.subscription.spool} has seen {newest}",
                 "bring the spool back, or remove the checkpoint and begin anew",
             )
+        if begin == newest and subscriber.messages.full:
+            # Spark commits a batch when it plans the next, which would wait for room to be made.
+            subscriber.messages.let_go(begin)
         end = newest if self.target is None else max(begin, min(newest, self.target))
         if isinstance(limit, ReadMaxRows):
             end = min(end, begin + limit.max_rows)
