@@ -72,6 +72,7 @@ COMMANDS = {
     "dead-letters": "answers",
     "export": "answers",
     "doctor": "doctor",
+    "jars": "jars",
     "bench": "bench",
 }
 

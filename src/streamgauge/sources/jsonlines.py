@@ -42,19 +42,21 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 def read_json_lines(path: str, stream: Stream) -> Draft | Refused:
     """Read a file of JSON lines; lines that are no object of the right types are broken."""
     data = content(path)
-    if isinstance(data, Refused):
-        return data
-    every = Lines.of(data)
+    return data if isinstance(data, Refused) else json_draft(Lines.of(data), stream.schema)
+
+
+def json_draft(every: Lines, schema: Schema, *, noun: str = "line") -> Draft:
+    """Read lines as objects; `noun` is what a line is called in the reasons of broken ones."""
     strange = every.undecodable()
     decoded = every.without(strange)
     bare, blank = _strangers(decoded)
     lines = decoded.without(sorted(bare + blank))
-    reading = Reading(lines, stream.schema)
-    broken = every.entries(strange, NOT_TEXT)
-    broken += decoded.entries(bare, "the line is not a JSON object")
+    reading = Reading(lines, schema)
+    broken = every.entries(strange, NOT_TEXT.replace("line", noun))
+    broken += decoded.entries(bare, f"the {noun} is not a JSON object")
     for at in reading.lost:
         line = lines.text(at)
-        broken.append((int(lines.numbers[at]), _complaint(line, stream.schema), line))
+        broken.append((int(lines.numbers[at]), _complaint(line, schema), line))
     rows = reading.rows()
 
     def texts(at: NDArray[np.int64]) -> list[str]:

@@ -10,6 +10,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
+from streamgauge.engine.spark.jars import cached_jars
 from streamgauge.kernel.errors import MissingRuntime
 
 JAVA_HINT = (
@@ -83,6 +84,10 @@ def open_session(master: str | None = None, settings: dict[str, str] | None = No
         options["spark.driver.bindAddress"] = options["spark.driver.host"] = "127.0.0.1"
     options.update(settings or {})
     options.setdefault("spark.pyspark.python", sys.executable)
+    jars = [given for given in options.get("spark.jars", "").split(",") if given]
+    jars += [str(jar) for jar in cached_jars()]
+    if jars:
+        options["spark.jars"] = ",".join(jars)
     # Four tries per task: a worker that is killed is replaced and its share run again.
     builder = SparkSession.builder.appName("streamgauge")
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ

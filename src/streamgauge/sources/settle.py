@@ -1,0 +1,145 @@
+"""Settle: what a reader handed over, brought to the types and rules of its stream.
+
+Each row of a draft ends in the table or, with its reasons, among the rejects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from streamgauge.kernel.time import SECOND, Instant
+from streamgauge.sources.convert import caster, convert, plain, time_unit
+from streamgauge.sources.draft import Draft, Refused
+from streamgauge.sources.footer import INSTANT_MAX, INSTANT_MIN
+from streamgauge.sources.rejects import Rejects, misfit
+from streamgauge.streams.stream import Stream
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What became of a file, or of records: each row is in `table` or in `rejects`.
+
+    Parameters
+    ----------
+    table
+        Clean rows in the order they came in, columns exactly those of the stream.
+    rejects
+        Dead letters, columns as in `Rejects`. A row that was kept with a NaN or an infinite value
+        set to null has an entry too; its reason ends in "the row is kept".
+    """
+
+    table: pa.Table
+    rejects: pa.Table
+
+
+class _Faults:
+    """What is wrong with which rows, gathered rule by rule."""
+
+    def __init__(self) -> None:
+        self.reasons: dict[int, list[str]] = {}
+
+    def add(self, rows: NDArray[np.int64], reasons: Iterable[str]) -> None:
+        for row, reason in zip(rows.tolist(), reasons, strict=False):
+            self.reasons.setdefault(row, []).append(reason)
+
+    def rows(self) -> NDArray[np.int64]:
+        return np.array(sorted(self.reasons), dtype=np.int64)
+
+
+def settle(path: str, draft: Draft, stream: Stream, arrived: Instant) -> Parsed | Refused:
+    """Cast and check the rows of a draft; refused when a column cannot be of its type at all."""
+    faults, notices = _Faults(), _Faults()
+    columns = _typed(draft, stream, faults)
+    if isinstance(columns, Refused):
+        return columns
+    for name, kind in stream.schema.columns:
+        if kind == "float":
+            columns[name] = _finite(name, columns[name], notices)
+    _check_nulls(stream, columns, faults)
+    _check_times(stream, columns[stream.time], arrived, faults)
+    table = pa.table(columns, schema=stream.schema.to_arrow())
+    out = faults.rows()
+    if len(out):
+        kept = np.ones(table.num_rows, dtype=bool)
+        kept[out] = False
+        table = table.filter(pa.array(kept))
+    entries = draft.broken + _entries(draft, faults.reasons)
+    noticed = {row: why for row, why in notices.reasons.items() if row not in faults.reasons}
+    entries += _entries(draft, noticed)
+    return Parsed(table, Rejects.of(path, entries).rows)
+
+
+def _entries(draft: Draft, reasons: dict[int, list[str]]) -> list[tuple[int, str, str]]:
+    rows = np.array(sorted(reasons), dtype=np.int64)
+    if not len(rows):
+        return []
+    why = ["; ".join(reasons[row]) for row in rows.tolist()]
+    return list(zip(draft.places[rows].tolist(), why, draft.texts(rows), strict=True))
+
+
+def _typed(draft: Draft, stream: Stream, faults: _Faults) -> dict[str, pa.ChunkedArray] | Refused:
+    unit = time_unit(stream.source_dict())
+    columns = {}
+    for name, kind in stream.schema.columns:
+        raw = draft.columns[name]
+        cast = caster(raw.type, kind, unit=unit, clock=name == stream.time)
+        if cast is None:
+            return Refused(f"column {name!r} is {raw.type} and cannot be cast to {kind}")
+        columns[name], bad = convert(raw, cast, kind)
+        if not len(bad):
+            continue
+        values = plain(raw.take(bad))
+        if draft.typed and len(bad) == len(raw) - raw.null_count:
+            example = misfit(name, values[0], kind)
+            return Refused(f"column {name!r} is {raw.type} and has no {kind} in it: {example}")
+        faults.add(bad, (misfit(name, value, kind) for value in values))
+    return columns
+
+
+def _finite(name: str, column: pa.ChunkedArray, notices: _Faults) -> pa.ChunkedArray:
+    finite = pc.is_finite(column)
+    if pc.all(finite).as_py() is not False:
+        return column
+    for test, word in ((pc.is_nan, "NaN"), (pc.is_inf, "infinite")):
+        rows = _where(test(column))
+        reason = f"column {name!r}: value is {word}; the row is kept with a null"
+        notices.add(rows, (reason for _ in rows))
+    return pc.if_else(finite, column, pa.scalar(None, column.type))
+
+
+def _check_nulls(stream: Stream, columns: dict[str, pa.ChunkedArray], faults: _Faults) -> None:
+    for name in dict.fromkeys((stream.time, *stream.key)):
+        if not columns[name].null_count:
+            continue
+        role = "time" if name == stream.time else "key"
+        rows = _where(columns[name].is_null())
+        # A value that could not be cast is null by now, and has its reason already.
+        rows = np.array([r for r in rows.tolist() if r not in faults.reasons], dtype=np.int64)
+        faults.add(rows, (f"column {name!r}: null in a {role} column" for _ in rows))
+
+
+def _check_times(
+    stream: Stream, column: pa.ChunkedArray, arrived: Instant, faults: _Faults
+) -> None:
+    times = column.cast(pa.int64())
+    strange = pc.or_(pc.less(times, INSTANT_MIN), pc.greater(times, INSTANT_MAX))
+    rows = _where(strange)
+    faults.add(rows, (f"column {stream.time!r}: not in the years 1 to 9999" for _ in rows))
+    if stream.future is None:
+        return
+    rows = _where(pc.and_not(pc.greater(times, arrived + stream.future), strange))
+    ahead = ((time - arrived) // SECOND for time in times.take(rows).to_pylist())
+    faults.add(rows, (f"column {stream.time!r}: {s} s ahead of its arrival" for s in ahead))
+
+
+def _where(mask: pa.ChunkedArray) -> NDArray[np.int64]:
+    if not pc.any(mask).as_py():
+        return np.array([], dtype=np.int64)
+    chosen: NDArray[np.int64] = np.flatnonzero(pc.fill_null(mask, False).to_numpy())
+    return chosen
