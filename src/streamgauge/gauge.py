@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import pyarrow as pa
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
 from streamgauge.coordinator.running import Coordinators
-from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.catalog import expected_registry
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds, refuse_without
 from streamgauge.engine.lander import source_directory
@@ -39,7 +39,6 @@ from streamgauge.language.statements import (
     CreateWindow,
     Statement,
 )
-from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.log.lock import holding
@@ -57,6 +56,7 @@ from streamgauge.windows.window import Window
 
 _MASTER = re.compile(r"(spark|k8s)://|local\[|yarn$")
 MAX_ROWS = 1_000_000
+Leave = Callable[[Trial, Home], tuple[str, ...]]
 
 
 class StandingQuery:
@@ -159,9 +159,7 @@ class Gauge(Reader):
         self._coordinators = Coordinators(home)
         self._lock = ExitStack()
         self._frames: dict[str, Any] = {}
-        self._expected = registry_at(home, Journal(home).last())
-        for _, record in inbox.waiting(home, set()):
-            self._expected.apply([record], epoch=self._expected.epoch + 1)
+        self._expected = expected_registry(home)
 
     # Declaring
 
@@ -323,13 +321,13 @@ class Gauge(Reader):
         """A copy of what will hold once the inbox is empty, to try changes on."""
         return Trial(self._expected)
 
-    def take(self, trial: Trial) -> tuple[str, ...]:
+    def take(self, trial: Trial, leave: Leave = Trial.leave) -> tuple[str, ...]:
         """Leave what a trial changed in the inbox; return the names of its records."""
         said = [Stream.from_dict(r["stream"]) for r in trial.records if r["do"] == "stream"]
         fed = said if self.running else []
         for stream in fed:
             refuse_without(stream, self._session, self._frames.get(stream.name))
-        left = trial.leave(self.home)
+        left = leave(trial, self.home)
         self._expected = trial.registry
         for stream in fed:
             self._start_feed(stream)

@@ -95,9 +95,7 @@ def test_what_is_there_now_is_read_and_no_more(
 
 def test_mistakes_are_told(spark: SparkSession, broker: Mosquitto, tmp_path: Path) -> None:
     frame = reading(spark, broker, tmp_path, topic="sensors/#/a")
-    query = frame.writeStream.format("noop").option(
-        "checkpointLocation", str(tmp_path / "c")
-    )
+    query = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c"))
     started = query.start()
     wait_until(lambda: not started.isActive, PATIENCE, what="the refusal")
     assert "no topic can match" in str(started.exception())

@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from streamgauge.cli.attend import attended, audit_option
+from streamgauge.cli.attend import attended, audit_option, control_options
 from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import console, home_option
 from streamgauge.cli.project import FILE, NO_PROJECT, Project, bring, load_project
 from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.vitals import Vitals
+from streamgauge.control.control_topic import ControlTopic
 from streamgauge.gauge import MAX_ROWS, Gauge, connect
 from streamgauge.log import lock
 
@@ -31,6 +32,7 @@ PLAIN_SECONDS = 5.0
 @click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
 @click.option("--once", is_flag=True, help="Answer all that is there now, then exit.")
 @audit_option(0)
+@control_options
 @click.option("--prune", is_flag=True, help="Drop queries that are not in the project.")
 @click.pass_context
 def run(
@@ -41,6 +43,8 @@ def run(
     master: str | None,
     once: bool,
     audit: int,
+    control: str | None,
+    replies: str | None,
     prune: bool,
 ) -> None:
     """Run a PROJECT file (or the streamgauge.toml of a directory) until Ctrl-C or SIGTERM.
@@ -65,11 +69,14 @@ def run(
     vitals = Vitals(gauge)
     try:
         launch = Launch(gauge, terminal, engine, master, loaded.settings)
-        with launch.running(), attended(gauge, audit):
+        said = attended(gauge, audit, control=control, replies=replies)
+        with launch.running(), said as topic:
             if once:
+                if topic is not None:
+                    topic.wait()
                 gauge.drain(timeout=math.inf)
             else:
-                _show(gauge, vitals, terminal)
+                _show(gauge, vitals, terminal, topic)
     finally:
         vitals.read()
         terminal.print(f"stopped: {vitals.line()}", soft_wrap=True)
@@ -86,15 +93,15 @@ def _connected(project: Project, home: Path, engine: str, master: str | None) ->
     )
 
 
-def _show(gauge: Gauge, vitals: Vitals, terminal: Console) -> None:
+def _show(gauge: Gauge, vitals: Vitals, terminal: Console, topic: ControlTopic | None) -> None:
     """A line that renews itself on a terminal; a line every few seconds elsewhere."""
     if not terminal.is_terminal:
-        watch(gauge, lambda: _print_line(vitals, terminal), every=PLAIN_SECONDS)
+        watch(gauge, lambda: _print_line(vitals, terminal), every=PLAIN_SECONDS, topic=topic)
         return
     terminal.print("running; Ctrl-C stops it and loses nothing")
     live = Live(console=terminal, auto_refresh=False, transient=True)
     with live:
-        watch(gauge, lambda: _renew(vitals, live), every=LIVE_SECONDS)
+        watch(gauge, lambda: _renew(vitals, live), every=LIVE_SECONDS, topic=topic)
 
 
 def _print_line(vitals: Vitals, terminal: Console) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamgauge.kernel.files import number_name, numbered, read_json
+from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.plan.registry import Registry
@@ -43,4 +44,12 @@ def registry_at(
     for number in range(registry.epoch + 1, page + 1):
         taken = read if read is not None and read.number == number else journal.page(number)
         registry.apply(taken.changes, epoch=number)
+    return registry
+
+
+def expected_registry(home: Home) -> Registry:
+    """What will hold once the journal is worked off and the inbox is empty."""
+    registry = registry_at(home, Journal(home).last())
+    for _, record in inbox.waiting(home, set()):
+        registry.apply([record], epoch=registry.epoch + 1)
     return registry

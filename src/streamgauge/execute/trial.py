@@ -81,9 +81,13 @@ class Trial:
 
     def leave(self, home: Home) -> tuple[str, ...]:
         """Leave all records in the inbox, files before them; return the names of the records."""
+        self.write_files()
+        return tuple(inbox.submit(home, record) for record in self.records)
+
+    def write_files(self) -> None:
+        """Write the files that records refer to, which come before them."""
         for path, rows in self._files:
             write_parquet(path, rows)
-        return tuple(inbox.submit(home, record) for record in self.records)
 
     def register(self, queries: list[Query | View]) -> None:
         """Register queries, all or none."""

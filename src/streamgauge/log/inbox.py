@@ -16,9 +16,14 @@ from streamgauge.kernel.files import read_json, write_json
 from streamgauge.log.home import Home
 
 
-def submit(home: Home, record: dict[str, Any]) -> str:
+def new_name() -> str:
+    """A name for a record that comes after all there are."""
+    return f"{time.time_ns():020d}-{uuid.uuid4().hex[:12]}.json"
+
+
+def submit(home: Home, record: dict[str, Any], name: str | None = None) -> str:
     """Leave a control record; return its name once it is durable."""
-    name = f"{time.time_ns():020d}-{uuid.uuid4().hex[:12]}.json"
+    name = name or new_name()
     write_json(home.control / name, record)
     return name
 
