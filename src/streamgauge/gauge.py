@@ -22,7 +22,7 @@ from streamgauge.coordinator.running import Coordinators
 from streamgauge.engine.catalog import expected_registry
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds, refuse_without
-from streamgauge.engine.lander import source_directory
+from streamgauge.engine.lander import source_files
 from streamgauge.engine.local import LocalEngine
 from streamgauge.engine.spark.engine import SparkEngine
 from streamgauge.execute.declare import summary_of
@@ -49,7 +49,6 @@ from streamgauge.reading import POLL_SECONDS, Reader
 from streamgauge.results.agents import forget_agent
 from streamgauge.sources.declare import Source
 from streamgauge.sources.learn import schema_of
-from streamgauge.sources.parse import list_files
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
@@ -404,12 +403,11 @@ class Gauge(Reader):
             raise EngineFailure(
                 "this gauge does not run", "drain waits for the job", "call start() first"
             )
-        wanted = {
-            stream.name: set(list_files(directory, stream.source_dict().get("format", "parquet")))
-            for stream in self._expected.streams.values()
-            if Path(directory := source_directory(self.home, stream)).is_dir()
-        }
         deadline = time.monotonic() + timeout
+        goals = self._feeds.goals()
+        while not self._feeds.reached(goals):
+            self._wait(deadline, timeout)
+        wanted = {s.name: source_files(self.home, s) for s in self._expected.streams.values()}
         journal, seen = Journal(self.home), 0
         while True:
             committed = self.home.committed()
@@ -422,9 +420,11 @@ class Gauge(Reader):
                 return committed
             self._wait(deadline, timeout)
 
-    def _check_engine(self) -> None:
+    def check(self) -> None:
+        """Raise what ended the job, or the reading of a source, if something did."""
         failure = self._engine.failure() if self._engine is not None else None
         failure = failure or self._coordinators.failure()
+        self._feeds.check()
         if failure is not None:
             raise EngineFailure(
                 "the job stopped",
@@ -434,7 +434,7 @@ class Gauge(Reader):
 
     def _wait(self, deadline: float, timeout: float) -> None:
         """One turn of waiting for the job; raise when it failed or took too long."""
-        self._check_engine()
+        self.check()
         if time.monotonic() > deadline:
             raise EngineFailure(
                 f"not done within {timeout:g} s",

@@ -76,7 +76,7 @@ class Reader:
         """Whether this process runs the job."""
         return False
 
-    def _check_engine(self) -> None:
+    def check(self) -> None:
         """Raise when the job of this process has failed."""
 
     def registry(self) -> Registry:
@@ -156,7 +156,7 @@ class Reader:
                 seen, idle_since = epoch, time.monotonic()
             if fresh:
                 continue
-            self._check_engine()
+            self.check()
             if self._closing.is_set() and not self.running:
                 return
             if timeout is not None and time.monotonic() - idle_since > timeout:

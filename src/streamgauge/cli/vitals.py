@@ -101,11 +101,10 @@ class Vitals:
 
 
 def check_running(gauge: Gauge) -> None:
-    """Raise EngineFailure when the job has stopped by itself."""
+    """Raise when the job, or the reading of a source, has stopped by itself."""
+    gauge.check()
     if gauge.running:
         return
-    # An empty subscription raises what ended the job.
-    next(gauge.subscribe(since_epoch=gauge.home.committed(), timeout=0.0), None)
     raise EngineFailure(
         "the job stopped",
         f"after epoch {gauge.home.committed()}, without a reason",

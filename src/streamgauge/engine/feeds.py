@@ -1,4 +1,4 @@
-"""Feeds: what writes a stream's files while the gauge runs: the plant, Spark's own streams."""
+"""Feeds: what writes a stream's files while the gauge runs: the plant, Kafka, Spark's streams."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import threading
 from typing import Any
 
 from streamgauge.engine.spark import landing
+from streamgauge.engine.spark.jars import check_session
+from streamgauge.engine.spark.kafka import KafkaFeed
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.log.home import Home
 from streamgauge.sources.plant import Plant, PlantWriter
@@ -20,12 +22,15 @@ class Feeds:
         self._halt = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
         self._queries: dict[str, Any] = {}
+        self._kafka: dict[str, KafkaFeed] = {}
 
     def start(self, stream: Stream, session: Any, frame: Any) -> None:
         """Start the feed of a stream, if it needs one and it does not run."""
         kind = stream.source_dict()["kind"]
         if kind == "plant":
             self._start_plant(stream)
+        elif kind == "kafka":
+            self._start_kafka(stream, session)
         elif kind in ("rate", "dataframe"):
             self._start_landing(stream, session, frame)
 
@@ -57,8 +62,35 @@ class Feeds:
             frame = landing.rate(session, source["rows_per_second"])
         self._queries[stream.name] = landing.land(frame, self.home, stream.name)
 
+    def _start_kafka(self, stream: Stream, session: Any) -> None:
+        running = self._kafka.get(stream.name)
+        if running is not None and running.stream == stream:
+            return
+        refuse_without(stream, session, None)
+        if running is not None:
+            running.stop()
+        feed = self._kafka[stream.name] = KafkaFeed(session, self.home, stream)
+        feed.start()
+
+    def check(self) -> None:
+        """Raise what ended a feed, if something did."""
+        for feed in self._kafka.values():
+            if feed.failure is not None:
+                raise feed.failure
+
+    def goals(self) -> dict[str, dict[int, int]]:
+        """What each topic holds now, by stream: to be landed before a drain is done."""
+        return {name: feed.goal() for name, feed in self._kafka.items()}
+
+    def reached(self, goals: dict[str, dict[int, int]]) -> bool:
+        """Whether all of that was landed."""
+        return all(self._kafka[name].reached(goal) for name, goal in goals.items())
+
     def stop(self) -> None:
         """Stop all feeds."""
+        for feed in self._kafka.values():
+            feed.stop()
+        self._kafka.clear()
         self._halt.set()
         for thread in self._threads.values():
             thread.join()
@@ -71,6 +103,14 @@ class Feeds:
 def refuse_without(stream: Stream, session: Any, frame: Any) -> None:
     """Raise where a stream is fed by Spark and there is no session, or no DataFrame to feed it."""
     kind = stream.source_dict()["kind"]
+    if kind == "kafka":
+        if session is None:
+            raise SourceFailure(
+                f"stream {stream.name!r} is read from Kafka by Spark",
+                "this gauge runs on the local engine",
+                "run it on the Spark engine: sg.connect(..., engine='spark')",
+            )
+        check_session(session, "kafka")
     needs_frame = kind == "dataframe" and frame is None
     if kind in ("rate", "dataframe") and (session is None or needs_frame):
         raise SourceFailure(

@@ -16,21 +16,21 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from streamgauge.engine.catalog import newest_snapshot
+from streamgauge.engine.lanes import NO_PEAK, Lanes
 from streamgauge.engine.promise_costs import Meter
 from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.files import number_name, numbered, write_json
-from streamgauge.kernel.time import Instant
-from streamgauge.log import inbox
+from streamgauge.kernel.time import Instant, duration
+from streamgauge.log import batches, inbox
 from streamgauge.log.dead_letters import bury
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan.registry import Registry
-from streamgauge.sources.parse import inspect_parquet, list_files, parse_file
+from streamgauge.sources.parse import file_format, inspect_parquet, list_files, parse_file
 from streamgauge.streams.stream import Stream
 
-NO_PEAK = -(2**62)
 SNAPSHOT_EVERY = 256
 SNAPSHOT_BULK = 1000
 
@@ -72,6 +72,7 @@ class Lander:
         self.held: dict[str, deque[tuple[int, str, Instant]]] = {}
         self.heard: set[str] = set()
         self.landed: set[str] = set()
+        self.lanes: dict[str, Lanes] = {}
         self.meter = Meter(home)
         snapshot = newest_snapshot(home, self.number)
         self.snapshot = snapshot["registry"]["epoch"]
@@ -80,6 +81,7 @@ class Lander:
         self.taken.update({name: set(paths) for name, paths in snapshot["taken"].items()})
         self.begun.update({name: (path, n) for name, (path, n) in snapshot["begun"].items()})
         self.done.update(snapshot["inbox"])
+        self._note_lanes(snapshot.get("lanes", {}))
         for name, items in snapshot["held"].items():
             self.held[name] = deque((page, path, high) for page, path, high in items)
         for number in range(self.snapshot + 1, self.number + 1):
@@ -91,6 +93,7 @@ class Lander:
     def _note(self, page: Page) -> None:
         """Take in what a written page says of progress."""
         self.peaks.update(page.peaks)
+        self._note_lanes(page.lanes)
         for segment in page.segments:
             self.begun[segment.stream] = (segment.origin, segment.groups[1])
             if segment.path.startswith(self.home.path):
@@ -99,6 +102,9 @@ class Lander:
         for stream, origins in page.taken.items():
             self.taken.setdefault(stream, set()).update(origins)
         self.done = set(page.inbox)
+
+    def _note_lanes(self, lanes: dict[str, dict[str, Any]]) -> None:
+        self.lanes.update({name: Lanes.from_dict(data) for name, data in lanes.items()})
 
     def land(self) -> int:
         """Write the next page if there is anything new; return the newest page's number."""
@@ -130,6 +136,7 @@ class Lander:
             tuple(name for name, _ in records),
             tuple(error.as_dict() for error in refused),
             draft.dead,
+            {name: lanes.as_dict() for name, lanes in self.lanes.items()},
         )
         self.journal.append(page)
         self.number = draft.number
@@ -179,6 +186,7 @@ class Lander:
                 "begun": self.begun,
                 "inbox": sorted(self.done),
                 "held": {name: list(items) for name, items in self.held.items()},
+                "lanes": {name: lanes.as_dict() for name, lanes in self.lanes.items()},
             },
         )
         self.snapshot = self.number
@@ -200,6 +208,9 @@ class Lander:
 
     def _land_stream(self, stream: Stream, draft: _Draft) -> None:
         """Add a stream's new files, in the order of their names, up to the row limit."""
+        if stream.source_dict()["kind"] == "kafka":
+            self._land_batches(stream, draft)
+            return
         room = self.max_rows
         for origin in self._new_files(stream):
             for segment in self._pieces(stream, origin, draft):
@@ -214,13 +225,58 @@ class Lander:
                 return
         self.landed.add(stream.name)
 
+    def _land_batches(self, stream: Stream, draft: _Draft) -> None:
+        """Add a stream's new batches, lane by lane, up to the row limit."""
+        directory, room = self.home.incoming(stream.name), self.max_rows
+        lanes = self.lanes.setdefault(stream.name, Lanes())
+        for number in batches.batch_numbers(directory):
+            if number <= lanes.done:
+                continue
+            batch = batches.read_batch(directory, number)
+            place = batches.folder(directory, number)
+            taken = self.taken.get(stream.name, set())
+            waiting = [name for name in batch.files if str(place / name) not in taken]
+            lanes.expect([batch.files[name] for name in waiting], draft.landed_at)
+            for name in waiting:
+                if room <= 0:
+                    return
+                room -= self._land_lane(stream, str(place / name), batch.files[name], draft)
+            self._bury_batch(stream, batch, draft)
+            lanes.done = number
+            draft.taken.setdefault(stream.name, []).append(str(place / batches.MANIFEST))
+            if room <= 0:
+                return
+        self.landed.add(stream.name)
+
+    def _land_lane(self, stream: Stream, origin: str, lane: str, draft: _Draft) -> int:
+        """Add the file of a lane whole; return its rows."""
+        lanes, rows = self.lanes[stream.name], 0
+        idle = duration(stream.source_dict()["idle"])
+        for segment in self._pieces(stream, origin, draft):
+            draft.segments.append(segment)
+            rows += segment.rows
+            lanes.land(lane, segment.high)
+        # Files of other lanes that wait in the batch have been expected and hold this one back.
+        if lanes.reached(idle) > NO_PEAK:
+            self._raise_peak(stream.name, lanes.reached(idle))
+        draft.taken.setdefault(stream.name, []).append(origin)
+        return rows
+
+    def _bury_batch(self, stream: Stream, batch: batches.Batch, draft: _Draft) -> None:
+        """Keep the dead letters of a batch, under names that a second landing gives them again."""
+        place = batches.folder(self.home.incoming(stream.name), batch.number) / batches.DEAD
+        for name in batch.letters:
+            letters = pq.read_table(place / name)
+            draft.dead += letters.num_rows
+            bury(self.home, stream.name, f"batch-{batch.number:012d}-{Path(name).stem}", letters)
+
     def _new_files(self, stream: Stream) -> Iterator[str]:
         source = stream.source_dict()
         directory = source_directory(self.home, stream)
         if not Path(directory).is_dir():
             return
         taken = self.taken.get(stream.name, set())
-        for path in list_files(directory, source.get("format", "parquet")):
+        for path in list_files(directory, file_format(source)):
             if path not in taken:
                 yield path
 
@@ -232,7 +288,7 @@ class Lander:
 
     def _pieces(self, stream: Stream, origin: str, draft: _Draft) -> Iterator[Segment]:
         """Segments of one file: in place when it is clean, else parsed and landed."""
-        if stream.source_dict().get("format", "parquet") == "parquet":
+        if file_format(stream.source_dict()) == "parquet":
             footer = inspect_parquet(origin, stream)
             limit = None if stream.future is None else draft.landed_at + stream.future
             if footer is not None and footer.clean:
@@ -285,3 +341,11 @@ def source_directory(home: Home, stream: Stream) -> str:
     """Directory that a stream's files appear in."""
     source = stream.source_dict()
     return str(source["path"] if "path" in source else home.incoming(stream.name))
+
+
+def source_files(home: Home, stream: Stream) -> set[str]:
+    """All files that a stream has now."""
+    directory = source_directory(home, stream)
+    if not Path(directory).is_dir():
+        return set()
+    return set(list_files(directory, file_format(stream.source_dict())))

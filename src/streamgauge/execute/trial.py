@@ -20,6 +20,8 @@ from streamgauge.log.tables import read_rows
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Record, Registry, Standing
 from streamgauge.plan.view import View
+from streamgauge.sources.records import KAFKA_BESIDE, check_columns
+from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
 
 _KINDS = ("streams", "windows", "queries", "tables", "functions", "names", "summaries", "alerts")
@@ -55,6 +57,8 @@ class Trial:
         """Make one change, or raise why it does not fit."""
         if record["do"] in ("stream", "table"):
             check_directory_name(record["do"], record[record["do"]]["name"])
+        if record["do"] == "stream":
+            _check_records(Stream.from_dict(record["stream"]))
         if refused := self.registry.apply([record], epoch=self._epoch):
             raise refused[0]
         self._note(record)
@@ -140,3 +144,10 @@ def located(error: StreamgaugeError, line: int) -> StreamgaugeError:
     )
     found.place = error.place
     return found
+
+
+def _check_records(stream: Stream) -> None:
+    """Raise when records of a log cannot fill the columns of their stream."""
+    source = stream.source_dict()
+    if source["kind"] == "kafka":
+        check_columns(stream.schema, source["format"], KAFKA_BESIDE)

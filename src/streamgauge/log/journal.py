@@ -6,7 +6,7 @@ replaying the life of the gauge.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from streamgauge.kernel.errors import EngineFailure
@@ -48,7 +48,11 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One epoch: control changes first, then data."""
+    """One epoch: control changes first, then data.
+
+    `lanes` says of streams that are read from partitions how far each of those has come; `peaks`
+    then has what all of them have reached.
+    """
 
     number: int
     landed_at: Instant
@@ -59,10 +63,17 @@ class Page:
     inbox: tuple[str, ...]
     refused: tuple[dict[str, str], ...] = ()
     dead: int = 0
+    lanes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def reach(self, stream: str) -> Instant | None:
+        """The largest event time that has arrived; None when nothing has."""
+        lanes = self.lanes.get(stream)
+        far = [self.peaks[stream]] if stream in self.peaks else []
+        return max((*far, *(lanes["peaks"].values() if lanes else ())), default=None)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
-        return {
+        plain = {
             "number": self.number,
             "landed_at": self.landed_at,
             "changes": list(self.changes),
@@ -73,6 +84,7 @@ class Page:
             "refused": list(self.refused),
             "dead": self.dead,
         }
+        return {**plain, "lanes": self.lanes} if self.lanes else plain
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Page:
@@ -87,6 +99,7 @@ class Page:
             tuple(data["inbox"]),
             tuple(data["refused"]),
             data["dead"],
+            data.get("lanes", {}),
         )
 
 

@@ -36,8 +36,9 @@ def history(
     for number in reversed(numbered(home.journal, ".json")):
         if number < before:
             page = journal.page(number)
-            # The peak never falls, so no earlier page can reach past the instant.
-            if page.peaks.get(stream, since - 1) < since:
+            # What has arrived never falls, so no earlier page can reach past the instant.
+            reach = page.reach(stream)
+            if reach is None or reach < since:
                 break
             pages.append(page)
     for page in reversed(pages):

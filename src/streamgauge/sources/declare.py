@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from streamgauge.kernel.time import DurationLike, duration, duration_text
 from streamgauge.sources.plant import Plant
 
 FORMATS = ("parquet", "csv", "jsonl")
+RECORD_FORMATS = ("json", "avro", "raw")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,122 @@ def agents(
     return Source("edge", options)
 
 
+def kafka(
+    servers: str,
+    topic: str,
+    *,
+    format: str = "json",
+    schema: str | Path | None = None,
+    registry: str | None = None,
+    starting: str = "earliest",
+    idle: DurationLike = "1 minute",
+    max_offsets: int | None = None,
+    on_loss: str = "fail",
+    **options: Any,
+) -> Source:
+    """Records of a Kafka topic, read by Spark's connector, each exactly once.
+
+    Parameters
+    ----------
+    servers
+        Where brokers are found: host:port, several with commas.
+    topic
+        The topic.
+    format
+        What a value is: json, avro or raw.
+    schema
+        File of an Avro schema: that of the values or, with a registry, the one to read them as.
+    registry
+        Address of a schema registry; values then begin with the number of their schema.
+    starting
+        Where a stream without rows begins: earliest or latest.
+    idle
+        A partition that brings nothing for so long is not waited for.
+    max_offsets
+        Records of one batch.
+    on_loss
+        When records are gone before they were read: fail, or continue and tell the gap.
+    options
+        Settings of the client, `kafka.` before each name, as in **{"kafka.security.protocol": ...}.
+
+    Examples
+    --------
+    >>> kafka("127.0.0.1:9092", "meters").options["format"]
+    'json'
+    """
+    for name, value, known in (
+        ("format", format, RECORD_FORMATS),
+        ("starting", starting, ("earliest", "latest")),
+        ("on_loss", on_loss, ("fail", "continue")),
+    ):
+        if value not in known:
+            raise BindError(
+                f"unknown {name} {value!r} of a Kafka source",
+                f"it can be {', '.join(known)}",
+                f"write {name}={known[0]!r}",
+            )
+    _check_kafka(servers, topic, format, schema, registry, max_offsets, options)
+    chosen: dict[str, Any] = {"servers": servers, "topic": topic, "format": format}
+    chosen |= {"starting": starting, "idle": _span_text("idle", idle), "on_loss": on_loss}
+    chosen |= {} if schema is None else {"schema": _avro_schema(Path(schema))}
+    chosen |= {} if registry is None else {"registry": registry}
+    chosen |= {} if max_offsets is None else {"max_offsets": max_offsets}
+    return Source("kafka", {**chosen, **({"options": dict(options)} if options else {})})
+
+
+def _check_kafka(
+    servers: str,
+    topic: str,
+    format: str,
+    schema: str | Path | None,
+    registry: str | None,
+    max_offsets: int | None,
+    options: dict[str, Any],
+) -> None:
+    if not re.fullmatch(r"[^\s,:]+:\d+(,[^\s,:]+:\d+)*", servers):
+        raise BindError(
+            f"cannot use {servers!r} as the address of a Kafka broker",
+            "it must be host:port, several with commas",
+            "write '127.0.0.1:9092', for example",
+        )
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic):
+        raise BindError(
+            f"{topic!r} cannot be the name of a topic",
+            "names have letters, digits, dots, _ and -, at most 249",
+            "check the spelling",
+        )
+    strange = [name for name in options if not name.startswith("kafka.")]
+    if strange:
+        raise BindError(
+            f"unknown option {strange[0]!r} of a Kafka source",
+            "settings of the client begin with kafka.",
+            f"write 'kafka.{strange[0]}', or leave it out",
+        )
+    if max_offsets is not None and max_offsets < 1:
+        raise BindError("max_offsets must be positive", f"got {max_offsets}", "leave it out")
+    avro = schema is not None or registry is not None
+    if avro != (format == "avro"):
+        raise BindError(
+            "Avro values need a schema, and only they have one",
+            f"format is {format}, schema {schema}, registry {registry}",
+            "write format='avro' with schema='file.avsc' or registry='http://host:8081'",
+        )
+
+
+def _avro_schema(path: Path) -> Any:
+    """The schema itself, so that workers need not see the file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BindError(
+            f"cannot read the Avro schema {path}",
+            error.strerror or str(error),
+            "check the name of the file",
+        ) from None
+    except ValueError as error:
+        raise BindError(f"{path} is no Avro schema", str(error), "mend the file") from None
+
+
 def refuse_strangers(host: str, *, guarded: bool) -> None:
     """Raise when other machines reach an address that neither tokens nor a ca guard."""
     if guarded or _is_loopback(host):
@@ -140,7 +259,7 @@ def _span_text(name: str, span: DurationLike) -> str:
     width = duration(span)
     if width < 0 or (width == 0 and name != "latency"):
         raise BindError(
-            f"{name} of agents must be positive", f"got {span!r}", f"write {name}='1 s'"
+            f"{name} must be positive", f"got {span!r}", f"write {name}='1 s'"
         )
     return duration_text(width)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -32,6 +33,15 @@ _ENDINGS = {
 }
 _PACKED = (".gz", ".bz2", ".zst")
 _UNFINISHED = (".tmp", ".crc")
+
+
+def file_format(source: dict[str, Any]) -> str:
+    """Format of the files that a source's rows lie in: parquet, unless it is files of another.
+
+    >>> file_format({"kind": "files", "format": "csv"}), file_format({"kind": "kafka", "format": "json"})
+    ('csv', 'parquet')
+    """
+    return str(source.get("format", "parquet")) if source.get("kind") == "files" else "parquet"
 
 
 def list_files(directory: str, format: str) -> list[str]:

@@ -27,6 +27,12 @@ def schema_of(source: Source) -> Schema:
         return RATE_SCHEMA
     if source.kind == "edge":
         return EDGE_SCHEMA
+    if source.kind == "kafka":
+        raise BindError(
+            "a stream from Kafka names its columns",
+            f"records of topic {source.options['topic']!r} do not tell them",
+            "write CREATE STREAM name (ts TIME, value FLOAT) FROM KAFKA ...; in Python schema=",
+        )
     if source.kind == "push":
         raise BindError(
             "a stream that is pushed to names its columns",

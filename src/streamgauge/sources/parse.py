@@ -10,7 +10,7 @@ from collections.abc import Callable
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import Instant
 from streamgauge.sources.delimited import read_csv
-from streamgauge.sources.directory import infer_schema, list_files
+from streamgauge.sources.directory import file_format, infer_schema, list_files
 from streamgauge.sources.draft import Draft, Refused
 from streamgauge.sources.footer import Footer, RowGroup, inspect_parquet
 from streamgauge.sources.jsonlines import read_json_lines
@@ -24,6 +24,7 @@ __all__ = [
     "Parsed",
     "Rejects",
     "RowGroup",
+    "file_format",
     "infer_schema",
     "inspect_parquet",
     "list_files",
@@ -63,7 +64,7 @@ def parse_file(path: str, stream: Stream, *, arrived: Instant) -> Parsed:
 
 
 def _reader(stream: Stream) -> Callable[[str, Stream], Draft | Refused]:
-    name = stream.source_dict().get("format", "parquet")
+    name = file_format(stream.source_dict())
     if name not in _READERS:
         raise BindError(
             f"stream {stream.name!r} has files of unknown format {name!r}",

@@ -29,6 +29,14 @@ from streamgauge.streams.stream import Stream
 NO_VALUE = "the record has no value"
 EMPTY = "the record is empty"
 
+# What comes with each record of Kafka, and what a stream may declare it as.
+KAFKA_BESIDE = {
+    "kafka_key": ("string", "int", "float", "bool"),
+    "kafka_timestamp": ("time",),
+    "kafka_partition": ("int",),
+    "kafka_offset": ("int",),
+}
+
 Entries = list[tuple[int, str, str]]
 
 

@@ -19,7 +19,7 @@ from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log.home import Home
 
 # Our own errors come back inside a long trace of Python and Java; the three parts are enough.
-_OURS = re.compile(r"streamgauge\.kernel\.errors\.(\w+: .*\n  detail: .*\n  hint: .*)")
+OURS = re.compile(r"streamgauge\.kernel\.errors\.(\w+: .*\n  detail: .*\n  hint: .*)")
 
 
 class SparkEngine:
@@ -100,5 +100,5 @@ class SparkEngine:
         error: Any = self._query.exception() if self._query is not None else None
         if error is None:
             return None
-        ours = _OURS.findall(str(error))
+        ours = OURS.findall(str(error))
         return str(ours[-1]).strip() if ours else str(error)
