@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from streamgauge.plan.over import Over
     from streamgauge.plan.query import Query, every, on_change, on_close
     from streamgauge.reading import Progress
-    from streamgauge.sources.declare import agents, dataframe, files, kafka, plant, push, rate
+    from streamgauge.sources.declare import agents, dataframe, files, kafka, mqtt, plant, push, rate
     from streamgauge.streams.schema import Schema
     from streamgauge.streams.stream import Late
     from streamgauge.windows.window import Decay, Landmark, Now, Partition, Range, Rows, Window
@@ -86,7 +86,7 @@ _HOMES = {
     "plan.over": "Over",
     "plan.query": "Query every on_change on_close",
     "reading": "Progress",
-    "sources.declare": "agents dataframe files kafka plant push rate",
+    "sources.declare": "agents dataframe files kafka mqtt plant push rate",
     "streams.schema": "Schema",
     "streams.stream": "Late",
     "windows.window": "Decay Landmark Now Partition Range Rows Window",
@@ -134,6 +134,7 @@ __all__ = [
     "maximum",
     "median",
     "minimum",
+    "mqtt",
     "on_change",
     "on_close",
     "plant",

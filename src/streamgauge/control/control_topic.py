@@ -18,7 +18,7 @@ from streamgauge.control.ledger import Ledger
 from streamgauge.edge.backoff import Backoff
 from streamgauge.edge.link import Credentials
 from streamgauge.edge.link_kafka import settings
-from streamgauge.engine.catalog import expected_registry
+from streamgauge.execute.catalog import Catalog
 from streamgauge.execute.script import Script
 from streamgauge.execute.trial import Trial
 from streamgauge.gauge import Gauge
@@ -78,6 +78,7 @@ class ControlTopic:
             )
         self._settings = settings(address, Credentials())
         self.ledger = Ledger(gauge.home, self.topic)
+        self.catalog = Catalog(gauge.home)
         self.taken = self.refused = 0
         self.ready = threading.Event()
         self.current = threading.Event()
@@ -112,7 +113,7 @@ class ControlTopic:
         told: dict[str, Any] = {"topic": self.topic, "offset": offset, "ok": True}
         told["home"] = self.gauge.home.root.name
         try:
-            trial = Trial(expected_registry(self.gauge.home))
+            trial = Trial(self.catalog.expected())
             outcomes = Script(self.gauge, trial, root=self.root).run(_text(value))
             told["did"] = [str(outcome) for outcome in outcomes if outcome.did]
             self.gauge.take(trial, lambda tried, _home: self.ledger.leave(offset, tried, told))
@@ -134,7 +135,7 @@ class ControlTopic:
         missing = self.ledger.missing()
         if not missing:
             return
-        trial = Trial(expected_registry(self.gauge.home))
+        trial = Trial(self.catalog.expected())
         for _, record in missing:
             trial.apply(record)
         self.gauge.take(trial, lambda _tried, _home: self.ledger.leave_again(missing))

@@ -99,12 +99,14 @@ class Ledger:
 
     def missing(self) -> list[Named]:
         """Records of the newest statement that a crash has kept from the inbox."""
-        left = [name for name, _ in inbox.waiting(self.home, set(), most=2**31)]
+        left = inbox.names(self.home)
         journal = Journal(self.home)
         pages = range(self._kept.get("page", 0) + 1, journal.last() + 1)
         landed = {name for number in pages for name in journal.page(number).inbox}
         leaving = self._kept.get("leaving", [])
-        return [(name, record) for name, record in leaving if name not in landed | {*left}]
+        return [
+            (name, record) for name, record in leaving if name not in landed and name not in left
+        ]
 
     def _write(self, **more: Any) -> None:
         self._kept = {**self._kept, **more}

@@ -27,7 +27,7 @@ from streamgauge.edge.backoff import Backoff
 from streamgauge.edge.clock import wall_clock
 from streamgauge.edge.mqtt_client import KEEPALIVE, QOS, BrokerAddress, check_installed
 from streamgauge.engine.subscription import Subscription
-from streamgauge.kernel.errors import EngineFailure, SourceFailure, StreamgaugeError
+from streamgauge.kernel.errors import EngineFailure, SourceFailure, StateTooOld, StreamgaugeError
 from streamgauge.kernel.files import read_json, write_json
 from streamgauge.log.lock import holding
 from streamgauge.log.messages import SCHEMA, Messages
@@ -41,6 +41,7 @@ try:
 except ImportError:
     MQTTException = OSError  # type: ignore[assignment,misc]
 
+MESSAGES = "messages"
 LOG = logging.getLogger(__name__)
 PAUSE_SECONDS = 0.05
 CONNECT_SECONDS = 10.0
@@ -112,8 +113,14 @@ class Subscriber:
         # A group is written before it is acknowledged, and acknowledgements of the one before
         # may be lost with the connection; brokers send a little more than they were asked to.
         window = 4 * self.asked.inflight
-        self.messages = Messages(self.directory / "messages", limit=self.asked.limit, window=window)
+        self.messages = Messages(
+            self.directory / MESSAGES,
+            limit=self.asked.limit,
+            window=window,
+            start=self.asked.start,
+        )
         self._held.callback(self.messages.close)
+        self._check_start()
         self.card = self._card()
         self._thread = threading.Thread(target=self._run, name="streamgauge-mqtt", daemon=True)
         self._thread.start()
@@ -152,6 +159,16 @@ class Subscriber:
                         "stop the job that uses it, or give each subscription a spool of its own",
                     ) from None
         return held
+
+    def _check_start(self) -> None:
+        if self.messages.next < self.asked.start:
+            held = self.messages.next
+            self._held.close()
+            raise StateTooOld(
+                "the spool is older than what was used of it",
+                f"{self.asked.start} messages were used, {self.directory} has seen {held}",
+                "bring the newer spool back, or remove this one",
+            )
 
     def _card(self) -> dict[str, Any]:
         """Who we are to the broker, and what it was last asked for; kept with the spool."""

@@ -12,7 +12,8 @@ from streamgauge.edge.mqtt_client import BrokerAddress
 from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.sources.declare import check_mqtt
 
-_NUMBERS = ("expiry", "inflight", "max_message", "limit", "max_rows")
+_NUMBERS = ("expiry", "inflight", "max_message", "limit", "max_rows", "start")
+_MAY_BE_ZERO = ("max_rows", "start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Subscription:
         Bytes the spool may hold before acknowledgements stop.
     max_rows
         Messages in one batch; 0: no limit.
+    start
+        Number of the first message that is wanted, and that a new spool begins with.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Subscription:
     max_message: int = 1 << 20
     limit: int = 1 << 30
     max_rows: int = 1_000_000
+    start: int = 0
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Subscription:
@@ -124,7 +128,7 @@ class Subscription:
 
 
 def _number(name: str, said: str) -> int:
-    if not said.isdigit() or (name != "max_rows" and int(said) == 0):
+    if not said.isdigit() or (name not in _MAY_BE_ZERO and int(said) == 0):
         raise BindError(
             f"option {name!r} of an MQTT source is a positive number",
             f"got {said!r}",

@@ -35,6 +35,8 @@ SCHEMA = pa.schema(
         ("digest", pa.int64()),
     ]
 )
+# Columns before those by which a message is recognised.
+SHOWN = 6
 PART = ".spool"
 PART_BYTES = 16 << 20
 # Groups are found by pieces of about this size, so that few numbers are kept of many groups.
@@ -74,6 +76,15 @@ class Piece:
                 yield batch.slice(low, high - low)
             number += batch.num_rows
 
+    def numbered(self) -> Iterator[pa.RecordBatch]:
+        """The columns that a reader wants, and the number of each message."""
+        number = self.start
+        for batch in self.batches():
+            numbers = pa.array(range(number, number + batch.num_rows), pa.int64())
+            number += batch.num_rows
+            columns = [*batch.columns[:SHOWN], numbers]
+            yield pa.RecordBatch.from_arrays(columns, names=[*SCHEMA.names[:SHOWN], "number"])
+
 
 class Messages:
     """Messages in numbered parts, with one writer and any readers.
@@ -86,6 +97,8 @@ class Messages:
         Bytes it may hold; `full` says when they are reached.
     window
         How many of the newest messages are known by packet number and digest.
+    start
+        Number of the first message where there is none yet.
 
     Examples
     --------
@@ -101,7 +114,7 @@ class Messages:
     >>> again.close()
     """
 
-    def __init__(self, directory: Path, *, limit: int, window: int) -> None:
+    def __init__(self, directory: Path, *, limit: int, window: int, start: int = 0) -> None:
         self.directory = directory
         self.limit = limit
         self.seen: deque[Seen] = deque(maxlen=window)
@@ -112,7 +125,7 @@ class Messages:
         self._sizes: dict[int, int] = {}
         self._broken: OSError | None = None
         directory.mkdir(parents=True, exist_ok=True)
-        self.next = 0
+        self.next = start
         self._recover()
         self._file: BinaryIO = self._begin()
 
@@ -248,6 +261,22 @@ class Messages:
             place += size
         self._sizes[part] = place
         self.bytes += place
+
+
+def newest_number(directory: Path) -> int:
+    """Number of the message that comes next, for one who does not write; 0 when none has come."""
+    parts = numbered(directory, PART)
+    if not parts:
+        return 0
+    try:
+        data = (directory / number_name(parts[-1], PART)).read_bytes()
+    except FileNotFoundError:
+        return newest_number(directory)
+    number, place = parts[-1], 0
+    while (record := record_at(data, place)) is not None:
+        number += _batch(record).num_rows if record[:1] == _GROUP else 0
+        place += HEAD.size + len(record)
+    return number
 
 
 def _cut(path: Path, place: int) -> None:

@@ -11,11 +11,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
-from streamgauge.kernel.time import DurationLike, duration, duration_text
+from streamgauge.kernel.time import SECOND, DurationLike, duration, duration_text
 from streamgauge.sources.plant import Plant
 
 FORMATS = ("parquet", "csv", "jsonl")
 RECORD_FORMATS = ("json", "avro", "raw")
+MESSAGE_FORMATS = ("json", "raw")
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,9 +259,7 @@ def _check_address(address: str, schemes: tuple[str, ...], example: str) -> None
 def _span_text(name: str, span: DurationLike) -> str:
     width = duration(span)
     if width < 0 or (width == 0 and name != "latency"):
-        raise BindError(
-            f"{name} must be positive", f"got {span!r}", f"write {name}='1 s'"
-        )
+        raise BindError(f"{name} must be positive", f"got {span!r}", f"write {name}='1 s'")
     return duration_text(width)
 
 
@@ -269,20 +268,47 @@ def dataframe(frame: Any) -> Source:
     return Source("dataframe", {}, frame)
 
 
-def mqtt(url: str, topic: str, format: str = "json", **options: Any) -> Source:
-    """Messages of topics of an MQTT broker; `+` and `#` stand for levels.
+def mqtt(
+    url: str,
+    topic: str,
+    *,
+    format: str = "json",
+    user: str | None = None,
+    password_file: str | Path | None = None,
+    password_env: str | None = None,
+    ca: str | Path | None = None,
+    cert: str | Path | None = None,
+    key: str | Path | None = None,
+    client: str | None = None,
+    expiry: DurationLike = "7 days",
+    inflight: int | None = None,
+    max_message: int | None = None,
+    limit: int | None = None,
+) -> Source:
+    """Messages of an MQTT broker: on the disk before they are acknowledged.
 
     Parameters
     ----------
     url
         `mqtt://host:port`, or `mqtts` for TLS; no user and no password stand in it.
     topic
-        What to subscribe to.
+        What to subscribe to; `+` stands for one level, `#` for all that follow.
     format
-        json: an object a message; raw: the payload as one text column.
-    options
-        user, password_file, password_env, ca, cert, key, client, expiry, inflight,
-        max_message, limit: who we are, and how much is held.
+        What a payload is: json, an object each; or raw, text for one column.
+    user, password_file, password_env
+        Who we are. The password is read from a file, or from a variable of the environment.
+    ca, cert, key
+        Files for TLS: whom we believe, and our own certificate.
+    client
+        How the broker knows us; made up and kept when None.
+    expiry
+        How long the broker keeps messages while nobody listens.
+    inflight
+        Messages that may be on their way without an acknowledgement; 1,000 when None.
+    max_message
+        Bytes of a payload, 1 MiB when None; a larger one is a dead letter.
+    limit
+        Bytes that may wait on the disk, 1 GiB when None; then the broker has to wait.
 
     Examples
     --------
@@ -290,7 +316,24 @@ def mqtt(url: str, topic: str, format: str = "json", **options: Any) -> Source:
     'rooms/+/temp'
     """
     check_mqtt(url, topic)
-    return Source("mqtt", {"url": url, "topic": topic, "format": format, **options})
+    if format not in MESSAGE_FORMATS:
+        raise BindError(
+            f"unknown format {format!r} of an MQTT source",
+            f"it can be {', '.join(MESSAGE_FORMATS)}",
+            "write format='json'",
+        )
+    options: dict[str, Any] = {"url": url, "topic": topic, "format": format}
+    options["expiry"] = max(duration(_span_text("expiry", expiry)) // SECOND, 1)
+    words = {"user": user, "password_env": password_env, "client": client}
+    options |= {name: said for name, said in words.items() if said}
+    places = {"password_file": password_file, "ca": ca, "cert": cert, "key": key}
+    options |= {name: str(Path(path).absolute()) for name, path in places.items() if path}
+    numbers = {"inflight": inflight, "max_message": max_message, "limit": limit}
+    for name, said in numbers.items():
+        if said is not None and said < 1:
+            raise BindError(f"{name} must be positive", f"got {said}", "leave it out")
+        options |= {} if said is None else {name: said}
+    return Source("mqtt", options)
 
 
 def check_mqtt(url: str, topic: str) -> None:

@@ -37,6 +37,13 @@ KAFKA_BESIDE = {
     "kafka_offset": ("int",),
 }
 
+MQTT_BESIDE = {
+    "mqtt_topic": ("string",),
+    "mqtt_received": ("time",),
+    "mqtt_qos": ("int",),
+    "mqtt_retained": ("bool",),
+}
+
 Entries = list[tuple[int, str, str]]
 
 

@@ -51,8 +51,9 @@ class MqttReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.target: int | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """The oldest message of the spool."""
-        return {"message": self._listening().messages.first}
+        """The oldest message of the spool that is wanted."""
+        first = self._listening().messages.first
+        return {"message": max(first, self.subscription.start)}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """As many messages as a batch may have."""
@@ -98,12 +99,7 @@ class MqttReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Messages as columns."""
         assert isinstance(partition, Share)
         for piece in partition.pieces:
-            number = piece.start
-            for batch in piece.batches():
-                numbers = pa.array(range(number, number + batch.num_rows), pa.int64())
-                number += batch.num_rows
-                columns = [*batch.columns[:6], numbers]
-                yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names[:6], "number"])
+            yield from piece.numbered()
 
     def commit(self, end: dict[str, int]) -> None:
         """Let go of what all batches up to `end` have used."""
