@@ -71,28 +71,64 @@ def jars() -> Path:
     return place
 
 
+class Broker:
+    """A broker on one directory and one port, which can be stopped and started again.
+
+    Parameters
+    ----------
+    directory
+        Where its records are; they outlast a stop.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        java = shutil.which("java")
+        if java is None:
+            pytest.skip("Java is not here to run a Kafka broker")
+        self.directory, self.port = directory, _free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self._settings = directory / "server.properties"
+        self._settings.write_text(
+            SETTINGS.format(
+                port=self.port, controller=_free_port(), logs=directory / "kafka-logs"
+            )
+        )
+        self._program = [java, "-Xmx384m", "-cp", f"{jars()}/*"]
+        self._running: subprocess.Popen[bytes] | None = None
+        number = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        storage = ["kafka.tools.StorageTool", "format", "-t", number, "-c", str(self._settings)]
+        subprocess.run([*self._program, *storage], check=True, capture_output=True, timeout=120)
+
+    def start(self) -> None:
+        """Start it, on what it had when it was stopped; return when it listens."""
+        with (self.directory / "kafka.log").open("ab") as log:
+            command = [*self._program, "kafka.Kafka", str(self._settings)]
+            self._running = subprocess.Popen(command, stdout=log, stderr=log)
+        wait_until(lambda: _listens(self.port), 120, what="the Kafka broker")
+
+    def stop(self) -> None:
+        """Kill it."""
+        if self._running is not None:
+            self._running.kill()
+            self._running.wait()
+            self._running = None
+
+
+@contextmanager
+def running_broker(directory: Path) -> Iterator[Broker]:
+    """Run a broker; gives it, to be stopped and started meanwhile."""
+    broker = Broker(directory)
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
+
+
 @contextmanager
 def kafka(directory: Path) -> Iterator[str]:
     """Run a broker; gives its address."""
-    java, port, controller = shutil.which("java"), _free_port(), _free_port()
-    if java is None:
-        pytest.skip("Java is not here to run a Kafka broker")
-    settings = directory / "server.properties"
-    settings.write_text(
-        SETTINGS.format(port=port, controller=controller, logs=directory / "kafka-logs")
-    )
-    program = [java, "-Xmx384m", "-cp", f"{jars()}/*"]
-    number = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    tool = [*program, "kafka.tools.StorageTool", "format", "-t", number, "-c", str(settings)]
-    subprocess.run(tool, check=True, capture_output=True, timeout=120)
-    with (directory / "kafka.log").open("wb") as log:
-        broker = subprocess.Popen([*program, "kafka.Kafka", str(settings)], stdout=log, stderr=log)
-        try:
-            wait_until(lambda: _listens(port), 120, what="the Kafka broker")
-            yield f"127.0.0.1:{port}"
-        finally:
-            broker.kill()
-            broker.wait()
+    with running_broker(directory) as broker:
+        yield broker.address
 
 
 def _free_port() -> int:

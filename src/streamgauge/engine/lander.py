@@ -236,7 +236,8 @@ class Lander:
             place = batches.folder(directory, number)
             taken = self.taken.get(stream.name, set())
             waiting = [name for name in batch.files if str(place / name) not in taken]
-            lanes.expect([batch.files[name] for name in waiting], draft.landed_at)
+            # All of them: a lane is not idle because the others took long to land.
+            lanes.expect(list(batch.files.values()), draft.landed_at)
             for name in waiting:
                 if room <= 0:
                     return

@@ -34,7 +34,7 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.view import View
 from streamgauge.promise.summary import Summary
-from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, push, rate
+from streamgauge.sources.declare import FORMATS, Source, agents, files, kafka, mqtt, plant, push, rate
 from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import TYPES, Schema
 from streamgauge.streams.stream import Late, Stream
@@ -45,6 +45,8 @@ _SOURCE_OPTIONS = {
     "rate": ("rows_per_second",),
     "push": (),
     "edge": ("latency", "beat", "broker", "tokens"),
+    "mqtt": ("topic", "format", "user", "password_file", "password_env", "ca"),
+    "kafka": ("topic", "format", "schema", "registry", "starting", "idle", "on_loss"),
 }
 _STREAM_OPTIONS = {
     "tick": "tick", "gap": "expected_gap", "keep": "keep", "future": "future", "changes": "changes",
@@ -111,6 +113,11 @@ def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
         return push()
     if said.source == "edge":
         return _edge(said.path, given, root)
+    if said.source == "mqtt":
+        places = {k: root / given.pop(k) for k in ("password_file", "ca") if k in given}
+        return mqtt(said.path, given.pop("topic"), **given, **places)
+    if said.source == "kafka":
+        return _kafka(said.path, given, root)
     if said.source != "files":
         raise BindError(
             f"unknown source {said.source!r}",
@@ -135,6 +142,14 @@ def _edge(address: str, given: dict[str, Any], root: Path) -> Source:
     if "tokens" in given:
         given["tokens"] = root / given["tokens"]
     return agents(address, **given) if address else agents(**given)
+
+
+def _kafka(servers: str, given: dict[str, Any], root: Path) -> Source:
+    if "idle" in given:
+        given["idle"] = duration_text(given["idle"])
+    if "schema" in given:
+        given["schema"] = root / given["schema"]
+    return kafka(servers, given.pop("topic"), **given)
 
 
 def _late(said: tuple[Any, ...]) -> Late:

@@ -55,7 +55,10 @@ Step: TypeAlias = tuple[int, Callable[..., Any], tuple[int, ...], int]
 _PLANT_OPTIONS = ("n_sensors", "seed", "speed")
 _ONCE = "write each option once"
 # Options of a summary that are written by another word than that of the value they set.
-_WORDS = {"kind": "USING", "longest": "MAXLENGTH"}
+_WORDS = {
+    "kind": "USING", "longest": "MAXLENGTH", "on_loss": "ON LOSS",
+    "password_file": "PASSWORD FILE", "password_env": "PASSWORD ENV",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +394,8 @@ _STATEMENTS: dict[str, Callable[..., Any]] = {
     "from_plant": _from_plant,
     "from_rate": _from_rate,
     "from_push": lambda: ("push", "", ()),
+    "from_kafka": lambda servers, topic: ("kafka", servers, (("topic", topic),)),
+    "from_mqtt": lambda broker, topic: ("mqtt", broker, (("topic", topic),)),
     "from_edge": lambda address: ("edge", address or "", ()),
     "create_view": CreateView,
     "create_table": CreateTable,

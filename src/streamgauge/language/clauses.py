@@ -205,6 +205,17 @@ OPTIONS: dict[str, Callable[..., Any]] = {
     "option_beat": _positive_option("beat"),
     "option_broker": lambda address: ("broker", address),
     "option_tokens": lambda path: ("tokens", path),
+    "option_user": lambda name: ("user", name),
+    "option_password_file": lambda path: ("password_file", path),
+    "option_password_env": lambda name: ("password_env", name),
+    "option_ca": lambda path: ("ca", path),
+    "option_schema": lambda path: ("schema", path),
+    "option_registry": lambda address: ("registry", address),
+    "option_earliest": lambda: ("starting", "earliest"),
+    "option_latest": lambda: ("starting", "latest"),
+    "option_idle": _positive_option("idle"),
+    "option_loss_fails": lambda: ("on_loss", "fail"),
+    "option_loss_continues": lambda: ("on_loss", "continue"),
 }
 
 SUMMARIES: dict[str, Callable[..., Any]] = {

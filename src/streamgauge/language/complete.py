@@ -17,7 +17,7 @@ from streamgauge.language.expressions import AGGREGATES
 from streamgauge.language.parse import Feed
 from streamgauge.language.words import RESERVED, Piece, Stray, pieces, quoted, words
 from streamgauge.operators.scalar_functions import SCALAR_FUNCTIONS
-from streamgauge.sources.declare import FORMATS
+from streamgauge.sources.declare import FORMATS, MESSAGE_FORMATS, RECORD_FORMATS
 from streamgauge.streams.schema import TYPES
 
 # Names that are offered at most; who has more types another letter.
@@ -226,7 +226,9 @@ def _by_anchor(spot: _Spot, known: Known) -> Iterator[Word]:
     elif anchor == "DESCRIBE":
         yield from _listed(spot, known, *known.names)
     elif anchor == "FORMAT":
-        yield from (Word(name, "format") for name in FORMATS)
+        formats = RECORD_FORMATS if "KAFKA" in kinds else FORMATS
+        formats = MESSAGE_FORMATS if "MQTT" in kinds else formats
+        yield from (Word(name, "format") for name in formats)
     elif anchor == "ON" or (opener == "RESAMPLE" and not further):
         yield from _listed(spot, known, "stream")
     elif anchor in _OF_COLUMNS or opener in ("USING", "RESAMPLE", "IDENT"):

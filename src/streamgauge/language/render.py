@@ -165,6 +165,8 @@ def _create_stream(made: CreateStream) -> str:
     text += f" FROM {made.source.upper()}"
     if made.source == "files" or made.path:
         text += f" {text_words(made.path)}"
+    if "topic" in options:
+        text += f" TOPIC {text_words(options.pop('topic'))}"
     own = [options.pop(name) for name in ("n_sensors", "seed", "speed") if name in options]
     text += f" ({', '.join(map(repr, own))})" if own else ""
     if "rows_per_second" in options:
@@ -176,13 +178,20 @@ def _create_stream(made: CreateStream) -> str:
     return text + "".join(f" {_option(name, value)}" for name, value in options.items())
 
 
+_TEXTS = (
+    "broker", "tokens", "schema", "registry", "user", "password_file", "password_env", "ca",
+)  # fmt: skip
+
+
 def _option(name: str, value: Any) -> str:
     if name == "late":
         return " ".join(["LATE", value[0].upper(), *(duration_words(span) for span in value[1:])])
     if name in ("changes", "width"):
         return f"{name.upper()} {quoted(value)}"
-    if name in ("broker", "tokens"):
-        return f"{name.upper()} {text_words(value)}"
+    if name in ("starting", "on_loss"):
+        return f"{name.replace('_', ' ').upper()} {value.upper()}"
+    if name in _TEXTS:
+        return f"{name.replace('_', ' ').upper()} {text_words(value)}"
     if name == "capacity":
         return f"CAPACITY {value}"
     if name == "format":

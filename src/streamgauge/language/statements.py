@@ -209,7 +209,9 @@ class CreateStream:
     `columns` may be empty: they are then read from the source. `options` holds tick, gap, keep and
     future as durations, late as ("drop",), ("allow", t) or ("revise", t), changes, the name of
     the column that says what a row does (+, -), capacity, a whole number of reads a tick, width,
-    the column of the widths of bounds, and latency, beat, broker and tokens of agents.
+    the column of the widths of bounds, and latency, beat, broker and tokens of agents,
+    and topic, schema, registry, starting, idle and on_loss of Kafka, whose servers are the path,
+    and topic, user, password_file, password_env and ca of MQTT, whose broker is the path.
     """
 
     name: str

@@ -312,15 +312,34 @@ def _streams() -> SearchStrategy[CreateStream]:
         ("plant", {"n_sensors": st.integers(1, 99), "seed": st.integers(0, 9)}),
         ("rate", {"rows_per_second": st.integers(1, 99)}),
         ("edge", {"latency": durations}),
+        (
+            "kafka",
+            {
+                "idle": durations,
+                "on_loss": st.sampled_from(("fail", "continue")),
+                "starting": st.sampled_from(("earliest", "latest")),
+                "topic": texts,
+            },
+        ),
+        (
+            "mqtt",
+            {"ca": texts, "password_env": texts, "password_file": texts, "topic": texts,
+             "user": texts},
+        ),
     )
 
     def of(kind: str, first: dict[str, SearchStrategy[Any]]) -> SearchStrategy[CreateStream]:
+        given: SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(first)
         options = st.builds(
-            lambda start, rest: (*sorted(start.items()), *rest.items()),
-            st.fixed_dictionaries(first) | st.just({}),
+            # A topic stands beside its servers, before all options.
+            lambda start, rest: (
+                *sorted(start.items(), key=lambda item: (item[0] != "topic", item[0])),
+                *rest.items(),
+            ),
+            given if kind in ("kafka", "mqtt") else given | st.just({}),
             st.fixed_dictionaries({}, optional=common),
         )
-        path = texts if kind == "files" else st.just("")
+        path = texts if kind in ("files", "kafka", "mqtt") else st.just("")
         return st.builds(CreateStream, names, st.just(kind), path, columns, aliases, keys, options)
 
     return st.one_of(*(of(kind, first) for kind, first in own))
