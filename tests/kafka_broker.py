@@ -88,9 +88,7 @@ class Broker:
         self.address = f"127.0.0.1:{self.port}"
         self._settings = directory / "server.properties"
         self._settings.write_text(
-            SETTINGS.format(
-                port=self.port, controller=_free_port(), logs=directory / "kafka-logs"
-            )
+            SETTINGS.format(port=self.port, controller=_free_port(), logs=directory / "kafka-logs")
         )
         self._program = [java, "-Xmx384m", "-cp", f"{jars()}/*"]
         self._running: subprocess.Popen[bytes] | None = None

@@ -46,7 +46,9 @@ def test_poison_and_tombstones_are_dead_letters_and_nothing_else_is_lost(
     assert list(letters) == [
         "kafka:poison-0:1", "kafka:poison-0:2", "kafka:poison-0:4", "kafka:poison-1:1",
     ]  # fmt: skip
-    assert "malformed JSON" in letters["kafka:poison-0:1"] or "object" in letters["kafka:poison-0:1"]
+    assert (
+        "malformed JSON" in letters["kafka:poison-0:1"] or "object" in letters["kafka:poison-0:1"]
+    )
     assert letters["kafka:poison-0:2"] == "the record has no value"
     assert "null in a key column" in letters["kafka:poison-0:4"]
     assert "ahead of its arrival" in letters["kafka:poison-1:1"]

@@ -10,8 +10,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+import streamgauge as sg
 from streamgauge.engine.spark.mqtt import NAME, register
 from streamgauge.testing.waiting import wait_until
+from tests.engine.test_mqtt_feed import rows
 from tests.mosquitto_broker import Mosquitto
 from tests.mqtt_publishing import PATIENCE, Publisher
 
@@ -99,3 +101,33 @@ def test_mistakes_are_told(spark: SparkSession, broker: Mosquitto, tmp_path: Pat
     started = query.start()
     wait_until(lambda: not started.isActive, PATIENCE, what="the refusal")
     assert "no topic can match" in str(started.exception())
+
+
+def test_a_stream_from_mqtt_goes_on_from_its_newest_batch(
+    spark: SparkSession, broker: Mosquitto, tmp_path: Path
+) -> None:
+    schema = sg.Schema.of(id="int", mqtt_topic="string", mqtt_received="time")
+    ids: list[object] = []
+    with Publisher(broker) as publisher:
+        for turn in range(2):
+            gauge = sg.connect(tmp_path / "home", shards=1, master="local[2,4]")
+            source = sg.mqtt(broker.url, "sensors/#")
+            gauge.stream("m", source, time="mqtt_received", key="mqtt_topic", schema=schema)
+            with gauge:
+                gauge.start()
+                heard = gauge.home.root / "mqtt" / "m" / "heard.json"
+                wait_until(heard.exists, PATIENCE, what="the subscription")
+                sent = [f'{{"id": {100 * turn + k}}}' for k in range(100)]
+                publisher.send_all("sensors/a", [*sent, "junk"])
+                wait_until(
+                    lambda g=gauge, t=turn: len(rows(g.home, "id")) == 100 * (t + 1),
+                    PATIENCE,
+                    what="rows of this turn",
+                )
+                wait_until(
+                    lambda g=gauge, t=turn: g.dead_letters("m").num_rows == t + 1,
+                    PATIENCE,
+                    what="the dead letter",
+                )
+                ids = rows(gauge.home, "id")
+    assert ids == list(range(200)), "each once, in the order of arrival"

@@ -34,7 +34,17 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.view import View
 from streamgauge.promise.summary import Summary
-from streamgauge.sources.declare import FORMATS, Source, agents, files, kafka, mqtt, plant, push, rate
+from streamgauge.sources.declare import (
+    FORMATS,
+    Source,
+    agents,
+    files,
+    kafka,
+    mqtt,
+    plant,
+    push,
+    rate,
+)
 from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import TYPES, Schema
 from streamgauge.streams.stream import Late, Stream

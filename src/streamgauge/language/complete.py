@@ -226,8 +226,8 @@ def _by_anchor(spot: _Spot, known: Known) -> Iterator[Word]:
     elif anchor == "DESCRIBE":
         yield from _listed(spot, known, *known.names)
     elif anchor == "FORMAT":
-        formats = RECORD_FORMATS if "KAFKA" in kinds else FORMATS
-        formats = MESSAGE_FORMATS if "MQTT" in kinds else formats
+        of_logs = {"KAFKA": RECORD_FORMATS, "MQTT": MESSAGE_FORMATS}
+        formats = next((of_logs[kind] for kind in kinds if kind in of_logs), FORMATS)
         yield from (Word(name, "format") for name in formats)
     elif anchor == "ON" or (opener == "RESAMPLE" and not further):
         yield from _listed(spot, known, "stream")

@@ -1,8 +1,8 @@
 """Batches: rows of a message log that were landed together, a folder each, whole or absent.
 
 A folder holds one parquet file for each lane (a partition of a topic) that brought rows, its dead
-letters in `_dead`, and `_manifest.json`: up to where each lane was read. The next batch goes on from
-there, so whatever else is lost, no record is landed twice and none is left out.
+letters in `_dead`, and `_manifest.json`: up to where each lane was read. The next batch goes on
+from there, so whatever else is lost, no record is landed twice and none is left out.
 """
 
 from __future__ import annotations

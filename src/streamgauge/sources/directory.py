@@ -38,8 +38,10 @@ _UNFINISHED = (".tmp", ".crc")
 def file_format(source: dict[str, Any]) -> str:
     """Format of the files that a source's rows lie in: parquet, unless it is files of another.
 
-    >>> file_format({"kind": "files", "format": "csv"}), file_format({"kind": "kafka", "format": "json"})
-    ('csv', 'parquet')
+    >>> file_format({"kind": "files", "format": "csv"})
+    'csv'
+    >>> file_format({"kind": "kafka", "format": "json"})
+    'parquet'
     """
     return str(source.get("format", "parquet")) if source.get("kind") == "files" else "parquet"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine import shard
 from streamgauge.engine.commit import commit
-from streamgauge.engine.lander import NO_PEAK
+from streamgauge.engine.lanes import NO_PEAK
 from streamgauge.engine.reference import Arrival, Row
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment

@@ -323,8 +323,13 @@ def _streams() -> SearchStrategy[CreateStream]:
         ),
         (
             "mqtt",
-            {"ca": texts, "password_env": texts, "password_file": texts, "topic": texts,
-             "user": texts},
+            {
+                "ca": texts,
+                "password_env": texts,
+                "password_file": texts,
+                "topic": texts,
+                "user": texts,
+            },
         ),
     )
 
