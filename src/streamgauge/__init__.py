@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from streamgauge.contracts.answer import Answer, Charge
     from streamgauge.contracts.contract import Contract
     from streamgauge.contracts.row_change import RowChange
+    from streamgauge.control.control_topic import ControlTopic
     from streamgauge.gauge import Gauge, StandingQuery, connect
     from streamgauge.kernel.errors import StreamgaugeError
     from streamgauge.notebook.live import LiveAnswer
@@ -73,6 +74,7 @@ _HOMES = {
     "contracts.answer": "Answer Charge",
     "contracts.contract": "Contract",
     "contracts.row_change": "RowChange",
+    "control.control_topic": "ControlTopic",
     "gauge": "Gauge StandingQuery connect",
     "kernel.errors": "StreamgaugeError",
     "notebook.live": "LiveAnswer",
@@ -98,6 +100,7 @@ __all__ = [
     "Auditor",
     "Charge",
     "Contract",
+    "ControlTopic",
     "Decay",
     "Gauge",
     "Landmark",

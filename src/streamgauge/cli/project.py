@@ -18,7 +18,7 @@ from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.time import DurationLike, duration
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
-from streamgauge.sources.declare import FORMATS, Source, agents, files, plant, push, rate
+from streamgauge.sources.declare import FORMATS, Source, agents, files, mqtt, plant, push, rate
 from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
@@ -36,6 +36,10 @@ SOURCE_KEYS = {
     "plant": ("kind", "n_sensors", "seed", "speed"),
     "rate": ("kind", "rows_per_second"),
     "push": ("kind",),
+    "mqtt": (
+        "kind", "url", "topic", "format", "user", "password_file", "password_env", "ca", "cert", "key",
+        "client", "expiry", "inflight", "max_message", "limit",
+    ),
     "edge": (
         "kind", "listen", "broker", "latency", "beat", "adjust", "tokens", "cert", "key", "ca",
         "rates",
@@ -217,6 +221,8 @@ def _source_of(stream: Table, root: Path) -> Source:
         return push()
     if kind == "edge":
         return _agents(table, root)
+    if kind == "mqtt":
+        return _mqtt(table, root)
     format = given(table.text("format"), "parquet")
     if format not in FORMATS:
         raise unknown("format", format, list(FORMATS), place)
@@ -231,6 +237,17 @@ def _agents(table: Table, root: Path) -> Source:
     places = ("tokens", "cert", "key", "ca")
     options |= {key: root / table.need(key) for key in places if key in table}
     return agents(**options, rates=table.data.get("rates"))
+
+
+def _mqtt(table: Table, root: Path) -> Source:
+    """An MQTT broker; files are named from the directory of the project."""
+    words = ("format", "user", "password_env", "client", "expiry")
+    options: dict[str, Any] = {key: table.need(key) for key in words if key in table}
+    places = ("password_file", "ca", "cert", "key")
+    options |= {key: root / table.need(key) for key in places if key in table}
+    for key in ("inflight", "max_message", "limit"):
+        options |= {key: table.positive(key)} if key in table else {}
+    return mqtt(table.need("url"), table.need("topic"), **options)
 
 
 def _late_of(stream: Table) -> Late:

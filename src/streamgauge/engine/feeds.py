@@ -1,4 +1,4 @@
-"""Feeds: what writes a stream's files while the gauge runs: the plant, Kafka, MQTT, Spark's streams."""
+"""Feeds: what writes a stream's files while the gauge runs: the plant, logs, Spark's streams."""
 
 from __future__ import annotations
 
