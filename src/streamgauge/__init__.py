@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from streamgauge.contracts.answer import Answer, Charge
     from streamgauge.contracts.contract import Contract
     from streamgauge.contracts.row_change import RowChange
+    from streamgauge.control.control_topic import ControlTopic
     from streamgauge.gauge import Gauge, StandingQuery, connect
     from streamgauge.kernel.errors import StreamgaugeError
     from streamgauge.notebook.live import LiveAnswer
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
         dataframe,
         files,
         kafka,
+        mqtt,
         plant,
         push,
         rate,
@@ -85,6 +87,7 @@ _HOMES = {
     "contracts.answer": "Answer Charge",
     "contracts.contract": "Contract",
     "contracts.row_change": "RowChange",
+    "control.control_topic": "ControlTopic",
     "gauge": "Gauge StandingQuery connect",
     "kernel.errors": "StreamgaugeError",
     "notebook.live": "LiveAnswer",
@@ -99,7 +102,7 @@ _HOMES = {
     "plan.query": "Query every on_change on_close",
     "plan.sink": "to_kafka to_postgres",
     "reading": "Progress",
-    "sources.declare": "agents dataframe files kafka plant push rate replay",
+    "sources.declare": "agents dataframe files kafka mqtt plant push rate replay",
     "streams.origin": "delta jdbc",
     "streams.schema": "Schema",
     "streams.stream": "Late",
@@ -112,6 +115,7 @@ __all__ = [
     "Auditor",
     "Charge",
     "Contract",
+    "ControlTopic",
     "Decay",
     "Gauge",
     "Landmark",
@@ -150,6 +154,7 @@ __all__ = [
     "maximum",
     "median",
     "minimum",
+    "mqtt",
     "on_change",
     "on_close",
     "plant",

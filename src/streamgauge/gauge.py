@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
 from streamgauge.coordinator.running import Coordinators
 from streamgauge.engine.arrivals import Arrivals
-from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.catalog import expected_registry
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds, refuse_without
 from streamgauge.engine.job import MAX_ROWS, Job
@@ -42,7 +42,6 @@ from streamgauge.language.statements import (
     CreateWindow,
     Statement,
 )
-from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.log.lock import holding
@@ -60,6 +59,7 @@ from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
 
 _MASTER = re.compile(r"(spark|k8s|sc)://|local\[|yarn$")
+Leave = Callable[[Trial, Home], tuple[str, ...]]
 
 
 class StandingQuery:
@@ -153,9 +153,7 @@ class Gauge(Tables, Reader):
         self._refreshing = Refreshing(home, self.session)
         self._lock = ExitStack()
         self._frames: dict[str, Any] = {}
-        self._expected = registry_at(home, Journal(home).last())
-        for _, record in inbox.waiting(home, set()):
-            self._expected.apply([record], epoch=self._expected.epoch + 1)
+        self._expected = expected_registry(home)
 
     # Declaring
 
@@ -315,13 +313,13 @@ class Gauge(Tables, Reader):
         """A copy of what will hold once the inbox is empty, to try changes on."""
         return Trial(self._expected)
 
-    def take(self, trial: Trial) -> tuple[str, ...]:
+    def take(self, trial: Trial, leave: Leave = Trial.leave) -> tuple[str, ...]:
         """Leave what a trial changed in the inbox; return the names of its records."""
         said = [Stream.from_dict(r["stream"]) for r in trial.records if r["do"] == "stream"]
         fed = said if self.running else []
         for stream in fed:
             refuse_without(stream, self._session, self._frames.get(stream.name))
-        left = trial.leave(self.home)
+        left = leave(trial, self.home)
         self._expected = trial.registry
         for stream in fed:
             self._start_feed(stream)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import queue
-import shutil
-import socket
-import subprocess
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +15,9 @@ from streamgauge.coordinator.options import Address, Options
 from streamgauge.edge.protocol import Reply, Report
 from streamgauge.testing.waiting import wait_until
 from tests.coordinator.world import STREAM
+from tests.mosquitto_broker import Mosquitto, free_port
 
 paho = pytest.importorskip("paho.mqtt.client")
-MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
 
 
 class Clerk:
@@ -37,37 +33,6 @@ class Clerk:
 
     def status(self) -> dict[str, Any]:
         return {}
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-class Broker:
-    """Mosquitto on a port of its own."""
-
-    def __init__(self, directory: Path) -> None:
-        if MOSQUITTO is None:
-            pytest.skip("mosquitto is not installed")
-        self.port = free_port()
-        self.file = directory / "mosquitto.conf"
-        self.file.write_text(f"listener {self.port} 127.0.0.1\nallow_anonymous true\n")
-        self.start()
-
-    def start(self) -> None:
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen([str(MOSQUITTO), "-c", str(self.file)], **quiet)
-        wait_until(self.listens, 30, what="the broker")
-
-    def listens(self) -> bool:
-        with closing(socket.socket()) as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(30)
 
 
 class Client:
@@ -92,14 +57,13 @@ class Client:
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Broker]:
-    made = Broker(tmp_path)
-    yield made
-    made.stop()
+def broker(tmp_path: Path) -> Iterator[Mosquitto]:
+    with Mosquitto(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture
-def door(broker: Broker) -> Iterator[MqttDoor]:
+def door(broker: Mosquitto) -> Iterator[MqttDoor]:
     made = MqttDoor(Clerk(), Options(broker=Address("mqtt", "127.0.0.1", broker.port)))
     made.start()
     assert made.ready.wait(30)
@@ -111,7 +75,7 @@ def report(agent: str, seq: int) -> bytes:
     return Report(agent, "boot", seq, 5, 4).encode()
 
 
-def test_replies_go_to_the_agent_that_asked(broker: Broker, door: MqttDoor) -> None:
+def test_replies_go_to_the_agent_that_asked(broker: Mosquitto, door: MqttDoor) -> None:
     client = Client(broker.port, "a", "b")
     for agent, seq in (("a", 1), ("b", 2), ("a", 3)):
         client.send(agent, report(agent, seq))
@@ -121,7 +85,7 @@ def test_replies_go_to_the_agent_that_asked(broker: Broker, door: MqttDoor) -> N
     client.stop()
 
 
-def test_what_is_refused_is_not_answered(broker: Broker, door: MqttDoor) -> None:
+def test_what_is_refused_is_not_answered(broker: Mosquitto, door: MqttDoor) -> None:
     client = Client(broker.port, "a", "unwanted")
     client.send("a", b"no report")
     client.send("a", report("b", 1))
@@ -133,7 +97,7 @@ def test_what_is_refused_is_not_answered(broker: Broker, door: MqttDoor) -> None
     client.stop()
 
 
-def test_the_door_comes_back_with_the_broker(broker: Broker, door: MqttDoor) -> None:
+def test_the_door_comes_back_with_the_broker(broker: Mosquitto, door: MqttDoor) -> None:
     broker.stop()
     wait_until(lambda: not door.ready.is_set(), 30, what="the connection to be lost")
     broker.start()

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
-import shutil
-import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,13 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import pytest
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 from streamgauge.edge.clock import wall_clock
-from streamgauge.testing.waiting import wait_until
 from tests.edge.world import Desk
+from tests.mosquitto_broker import USER, Mosquitto
 
 
 class SafeDesk(Desk):
@@ -121,40 +117,11 @@ def refusal(status: int, **headers: str) -> tuple[int, dict[str, str], bytes]:
     return status, headers, json.dumps(body).encode()
 
 
-def mosquitto() -> str:
-    """Path of the broker; the test is skipped where there is none."""
-    found = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
-    if found is None:
-        pytest.skip("needs Mosquitto: apt install mosquitto, or brew install mosquitto")
-    return found
-
-
 @contextmanager
 def broker(directory: Path, port: int = 0, *, password: str | None = None) -> Iterator[int]:
     """A broker of its own on a port; on a free one when none is given."""
-    program = mosquitto()
-    port = port or _free_port()
-    lines = [f"listener {port} 127.0.0.1", "persistence false", "log_type error"]
-    if password is None:
-        lines.append("allow_anonymous true")
-    else:
-        passwords = directory / "passwords"
-        passwords.touch(mode=0o600)
-        tool = str(Path(program).with_name("mosquitto_passwd"))
-        tool = shutil.which("mosquitto_passwd") or tool
-        subprocess.run([tool, "-b", str(passwords), "agent", password], check=True)
-        lines += ["allow_anonymous false", f"password_file {passwords}", "user root"]
-    config = directory / "mosquitto.conf"
-    config.write_text("\n".join(lines) + "\n")
-    process = subprocess.Popen(
-        [program, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        wait_until(lambda: _listens(port), 60, what="the broker to listen")
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
+    with Mosquitto(directory, port, password=password) as found:
+        yield found.port
 
 
 class MqttDoor:
@@ -166,7 +133,7 @@ class MqttDoor:
         self.stream = stream
         self.client = paho.Client(CallbackAPIVersion.VERSION2)
         if password is not None:
-            self.client.username_pw_set("agent", password)
+            self.client.username_pw_set(USER, password)
         self._ready = threading.Event()
         self.client.on_connect = lambda client, *_more: client.subscribe(
             f"streamgauge/v1/{stream}/up/+", 1
@@ -190,18 +157,3 @@ class MqttDoor:
     def __exit__(self, *_error: object) -> None:
         self.client.disconnect()
         self.client.loop_stop()
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
-def _listens(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 1.0).close()
-    except OSError:
-        return False
-    return True

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from streamgauge.coordinator import spool as log
+from streamgauge.log import spool as log
 from streamgauge.log.segments import write_parquet
 from streamgauge.server import spool as pushed
 from streamgauge.server.bodies import Body, BodyReader

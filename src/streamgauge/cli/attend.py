@@ -1,4 +1,4 @@
-"""Who looks after a running job: the watcher of its alerts, and the auditor of its bars."""
+"""Who looks after a running job: the watcher of its alerts, the auditor, a control topic."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 
 from streamgauge.alerts.watcher import Watcher
 from streamgauge.audit.auditor import STAY, Auditor
+from streamgauge.control.control_topic import ControlTopic
 from streamgauge.gauge import Gauge
 
 AUDITED = 8
@@ -28,8 +29,39 @@ def audit_option(default: int) -> Callable[[Command], Command]:
     )
 
 
+def control_options(command: Command) -> Command:
+    """The options of commands that take statements from a topic."""
+    replies = click.option(
+        "--control-replies",
+        "replies",
+        metavar="TOPIC",
+        callback=_check_replies,
+        help="Topic that is told what came of them.",
+    )
+    control = click.option(
+        "--control",
+        metavar="URL",
+        is_eager=True,
+        help="Take statements from kafka://host:port/topic.",
+    )
+    return control(replies(command))
+
+
+def _check_replies(ctx: click.Context, _option: click.Parameter, said: str | None) -> str | None:
+    if said is not None and ctx.params.get("control") is None:
+        raise click.UsageError("--control-replies needs --control")
+    return said
+
+
 @contextmanager
-def attended(gauge: Gauge, audit: int, *, stay: int = STAY) -> Iterator[None]:
+def attended(
+    gauge: Gauge,
+    audit: int,
+    *,
+    stay: int = STAY,
+    control: str | None = None,
+    replies: str | None = None,
+) -> Iterator[ControlTopic | None]:
     """Deliver the alerts of a home and audit its answers until the end of the block.
 
     Parameters
@@ -40,9 +72,12 @@ def attended(gauge: Gauge, audit: int, *, stay: int = STAY) -> Iterator[None]:
         Queries that are audited at once; 0: none.
     stay
         Epochs that each of them is audited for.
+    control, replies
+        Topics that statements come from, and that is told what came of them.
     """
     with ExitStack() as stack:
         if audit:
             stack.enter_context(Auditor(gauge, at_once=audit, stay=stay))
         stack.enter_context(Watcher(gauge))
-        yield
+        topic = None if control is None else ControlTopic(gauge, control, replies=replies)
+        yield None if topic is None else stack.enter_context(topic)

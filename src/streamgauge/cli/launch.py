@@ -18,6 +18,7 @@ from rich.console import Console
 
 from streamgauge.cli.vitals import check_running
 from streamgauge.cli.warm import warming
+from streamgauge.control.control_topic import ControlTopic
 from streamgauge.engine.spark.session import check_java, open_session
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
@@ -107,12 +108,19 @@ class Launch:
 
 
 def watch(
-    gauge: Gauge, look: Callable[[], None], *, every: float, seconds: float | None = None
+    gauge: Gauge,
+    look: Callable[[], None],
+    *,
+    every: float,
+    seconds: float | None = None,
+    topic: ControlTopic | None = None,
 ) -> None:
     """Look again and again until interrupted, the job stops by itself, or the time is over."""
     begin = time.monotonic()
     while seconds is None or time.monotonic() - begin < seconds:
         check_running(gauge)
+        if topic is not None:
+            topic.check()
         look()
         threading.Event().wait(every)
 

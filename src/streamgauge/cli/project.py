@@ -25,6 +25,7 @@ from streamgauge.sources.declare import (
     agents,
     files,
     kafka,
+    mqtt,
     plant,
     push,
     rate,
@@ -53,6 +54,10 @@ SOURCE_KEYS = {
     "kafka": (
         "kind", "servers", "topic", "format", "schema", "registry", "starting", "idle",
         "max_offsets", "on_loss", "options",
+    ),
+    "mqtt": (
+        "kind", "url", "topic", "format", "user", "password_file", "password_env", "ca", "cert",
+        "key", "client", "expiry", "inflight", "max_message", "limit",
     ),
     "edge": (
         "kind", "listen", "broker", "latency", "beat", "adjust", "tokens", "cert", "key", "ca",
@@ -249,6 +254,8 @@ def _source_of(stream: Table, root: Path) -> Source:
         return _agents(table, root)
     if kind == "kafka":
         return _kafka(table, root)
+    if kind == "mqtt":
+        return _mqtt(table, root)
     format = given(table.text("format"), "parquet")
     if format not in FORMATS:
         raise unknown("format", format, list(FORMATS), place)
@@ -276,6 +283,17 @@ def _kafka(table: Table, root: Path) -> Source:
         raise table.wrong("options", 'a table, such as {"kafka.security.protocol" = "SSL"}')
     chosen["max_offsets"] = table.positive("max_offsets")
     return kafka(table.need("servers"), table.need("topic"), **chosen, **options)
+
+
+def _mqtt(table: Table, root: Path) -> Source:
+    """An MQTT broker; files are named from the directory of the project."""
+    words = ("format", "user", "password_env", "client", "expiry")
+    options: dict[str, Any] = {key: table.need(key) for key in words if key in table}
+    places = ("password_file", "ca", "cert", "key")
+    options |= {key: root / table.need(key) for key in places if key in table}
+    for key in ("inflight", "max_message", "limit"):
+        options |= {key: table.positive(key)} if key in table else {}
+    return mqtt(table.need("url"), table.need("topic"), **options)
 
 
 def _late_of(stream: Table) -> Late:

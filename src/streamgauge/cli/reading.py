@@ -9,24 +9,14 @@ import pyarrow.compute as pc
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.schema import ANSWERS
-from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.catalog import expected_registry as expected_registry
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import QueryNotFound
-from streamgauge.log import inbox
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal
 from streamgauge.plan.registry import Listed, Registry, Standing
 from streamgauge.results.change_log import as_answers, epoch_answers, epochs_after
 
 TRIES = 5
-
-
-def expected_registry(home: Home) -> Registry:
-    """What will hold once the journal is worked off and the inbox is empty."""
-    registry = registry_at(home, Journal(home).last())
-    for _, record in inbox.waiting(home, set()):
-        registry.apply([record], epoch=registry.epoch + 1)
-    return registry
 
 
 def listed(gauge: Gauge) -> dict[str, Listed]:

@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from streamgauge.cli.attend import attended, audit_option
+from streamgauge.cli.attend import attended, audit_option, control_options
 from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import checkpoint_option, console, home_option, keep_option
 from streamgauge.cli.project import FILE, NO_PROJECT, Project, bring, load_project
 from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.vitals import Vitals
+from streamgauge.control.control_topic import ControlTopic
 from streamgauge.engine.job import MAX_ROWS
 from streamgauge.gauge import Gauge, connect
 from streamgauge.log import lock
@@ -34,6 +35,7 @@ PLAIN_SECONDS = 5.0
 @keep_option
 @click.option("--once", is_flag=True, help="Answer all that is there now, then exit.")
 @audit_option(0)
+@control_options
 @click.option("--prune", is_flag=True, help="Drop queries that are not in the project.")
 @click.pass_context
 def run(
@@ -46,6 +48,8 @@ def run(
     keep_answers: str | None,
     once: bool,
     audit: int,
+    control: str | None,
+    replies: str | None,
     prune: bool,
 ) -> None:
     """Run a PROJECT file (or the streamgauge.toml of a directory) until Ctrl-C or SIGTERM.
@@ -71,11 +75,14 @@ def run(
     vitals = Vitals(gauge)
     try:
         launch = Launch(gauge, terminal, engine, master, loaded.settings)
-        with launch.running(), attended(gauge, audit):
+        said = attended(gauge, audit, control=control, replies=replies)
+        with launch.running(), said as topic:
             if once:
+                if topic is not None:
+                    topic.wait()
                 gauge.drain(timeout=math.inf)
             else:
-                _show(gauge, vitals, terminal)
+                _show(gauge, vitals, terminal, topic)
     finally:
         vitals.read()
         terminal.print(f"stopped: {vitals.line()}", soft_wrap=True)
@@ -94,15 +101,15 @@ def _connected(project: Project, home: Path, engine: str, master: str | None) ->
     )
 
 
-def _show(gauge: Gauge, vitals: Vitals, terminal: Console) -> None:
+def _show(gauge: Gauge, vitals: Vitals, terminal: Console, topic: ControlTopic | None) -> None:
     """A line that renews itself on a terminal; a line every few seconds elsewhere."""
     if not terminal.is_terminal:
-        watch(gauge, lambda: _print_line(vitals, terminal), every=PLAIN_SECONDS)
+        watch(gauge, lambda: _print_line(vitals, terminal), every=PLAIN_SECONDS, topic=topic)
         return
     terminal.print("running; Ctrl-C stops it and loses nothing")
     live = Live(console=terminal, auto_refresh=False, transient=True)
     with live:
-        watch(gauge, lambda: _renew(vitals, live), every=LIVE_SECONDS)
+        watch(gauge, lambda: _renew(vitals, live), every=LIVE_SECONDS, topic=topic)
 
 
 def _print_line(vitals: Vitals, terminal: Console) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from streamgauge.cli.attend import AUDITED, attended, audit_option
+from streamgauge.cli.attend import AUDITED, attended, audit_option, control_options
 from streamgauge.cli.launch import Launch, clean_signals, watch
 from streamgauge.cli.options import (
     checkpoint_option,
@@ -53,6 +53,7 @@ ADDRESS = f"{LISTEN.scheme}://{LISTEN.host}:{LISTEN.port}"
 @keep_option
 @click.option("--no-job", is_flag=True, help="Serve a home whose job runs elsewhere.")
 @audit_option(AUDITED)
+@control_options
 @click.option("--log", "log", type=click.Choice(["json", "text"]), help="Events on standard error.")
 @click.option("--otel", metavar="URL", help="Push the figures there by OTLP over HTTP.")
 @click.option("--grafana", is_flag=True, help="Print a Grafana dashboard and exit.")
@@ -69,6 +70,8 @@ def serve(
     keep_answers: str | None,
     no_job: bool,
     audit: int,
+    control: str | None,
+    replies: str | None,
     log: str | None,
     otel: str | None,
     grafana: bool,
@@ -82,7 +85,7 @@ def serve(
     if grafana:
         click.echo(dashboard())
         return
-    if no_job and (engine or master or checkpoint or keep_answers):
+    if no_job and (engine or master or checkpoint or keep_answers or control):
         raise click.UsageError("--no-job starts no engine: leave the options of a job out")
     settings = Settings.of(listen, tokens=tokens, cert=cert, key=key)
     settings = replace(settings, rate=rate)
@@ -100,10 +103,10 @@ def serve(
     launch = Launch(gauge, terminal, engine, master)
     with (
         launch.running(),
-        attended(gauge, audit),
+        attended(gauge, audit, control=control, replies=replies) as topic,
         _served(gauge, settings, terminal, log, otel),
     ):
-        watch(gauge, lambda: None, every=WATCH_SECONDS)
+        watch(gauge, lambda: None, every=WATCH_SECONDS, topic=topic)
 
 
 @contextmanager

@@ -13,17 +13,11 @@ from urllib.parse import unquote
 
 from streamgauge.coordinator.door_http import Desk
 from streamgauge.coordinator.options import Address, Options
+from streamgauge.edge.link import Credentials
+from streamgauge.edge.mqtt_client import KEEPALIVE, QOS, BrokerAddress
 from streamgauge.edge.protocol import Report
-from streamgauge.kernel.errors import MissingRuntime, SourceFailure, StreamgaugeError
+from streamgauge.kernel.errors import SourceFailure, StreamgaugeError
 
-try:
-    from paho.mqtt import client as paho
-    from paho.mqtt.enums import CallbackAPIVersion
-except ImportError:
-    paho = None  # type: ignore[assignment]
-
-QOS = 1
-KEEPALIVE = 30
 WORKERS = 8
 RECONNECT_SECONDS = (1, 5)
 
@@ -41,12 +35,6 @@ class MqttDoor:
 
     def __init__(self, desk: Desk, options: Options) -> None:
         assert options.broker is not None, "a broker's door needs a broker"
-        if paho is None:
-            raise MissingRuntime(
-                "MQTT needs another package",
-                "paho-mqtt is not installed",
-                "pip install 'streamgauge[edge]'",
-            )
         self.desk = desk
         self.broker = options.broker
         self.topic = f"streamgauge/v1/{desk.stream.name}"
@@ -105,14 +93,11 @@ class MqttDoor:
 
 
 def _client(broker: Address, options: Options) -> Any:
+    user, password = (
+        None if said is None else unquote(said) for said in (broker.user, broker.password)
+    )
+    given = Credentials(None, user, password, options.ca, options.cert, options.key)
     # One name for each home would let two coordinators drop each other; the broker gives one.
-    client = paho.Client(CallbackAPIVersion.VERSION2)
+    client = BrokerAddress(broker.scheme == "mqtts", broker.host, broker.port, given).client()
     client.reconnect_delay_set(*RECONNECT_SECONDS)
-    if broker.user is not None:
-        password = None if broker.password is None else unquote(broker.password)
-        client.username_pw_set(unquote(broker.user), password)
-    if broker.scheme == "mqtts":
-        paths = (options.ca, options.cert, options.key)
-        ca, cert, key = (None if path is None else str(path) for path in paths)
-        client.tls_set(ca, cert, key)
     return client

@@ -19,11 +19,11 @@ from typing import Any
 from streamgauge.coordinator.agents import FOREIGN, MAX_UNANNOUNCED, NEVER, Agent, Gate, Refusal
 from streamgauge.coordinator.cache import BoundCache, Row
 from streamgauge.coordinator.options import Options
-from streamgauge.coordinator.spool import Spool
 from streamgauge.edge.protocol import Reply, Report
 from streamgauge.filters.bound import Grant, Update
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import SECOND, Duration, Instant
+from streamgauge.log.spool import Spool
 from streamgauge.streams.stream import Stream
 
 FORMAT = 1

@@ -10,21 +10,11 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from streamgauge.edge.link import Credentials, LinkDown, LinkRefused
 from streamgauge.edge.mailbox import Mailbox
-from streamgauge.kernel.errors import BindError, MissingRuntime
-
-try:
-    from paho.mqtt import client as paho
-    from paho.mqtt.enums import CallbackAPIVersion
-except ImportError:
-    paho = None  # type: ignore[assignment]
-
-PORT, TLS_PORT = 1883, 8883
-QOS = 1
-KEEPALIVE = 30
+from streamgauge.edge.mqtt_client import KEEPALIVE, QOS, BrokerAddress, check_installed
+from streamgauge.kernel.errors import BindError
 
 
 class MqttLink:
@@ -103,29 +93,17 @@ class Broker:
     """
 
     def __init__(self, url: str, name: str, credentials: Credentials) -> None:
-        if paho is None:
-            raise MissingRuntime(
-                "MQTT needs another package",
-                "paho-mqtt is not installed",
-                "pip install 'streamgauge[edge]'",
-            )
-        parts = urlsplit(url)
-        self.tls = parts.scheme == "mqtts"
-        self.host = parts.hostname or ""
-        self.port = parts.port or (TLS_PORT if self.tls else PORT)
-        self.url = f"{parts.scheme}://{self.host}:{self.port}"
+        check_installed()
+        self.address = BrokerAddress.of(url, credentials)
+        self.url = self.address.shown
         self.name = name
-        self.credentials = credentials
-        self.user = unquote(parts.username) if parts.username else credentials.user
-        self.password = unquote(parts.password) if parts.password else credentials.password
-        self.client: paho.Client | None = None
+        self.client: Any = None
 
-    def connect(
-        self, topic: str, take: Callable[[str, bytes], None], timeout: float
-    ) -> paho.Client:
+    def connect(self, topic: str, take: Callable[[str, bytes], None], timeout: float) -> Any:
         """Connect, subscribe, and return when the broker has confirmed it."""
         self.close()
-        client = self._client(timeout)
+        client = self.address.client(self.name, reconnect_on_failure=False)
+        client.connect_timeout = max(timeout, 0.1)
         heard: dict[str, Any] = {}
         ready = threading.Event()
 
@@ -147,7 +125,7 @@ class Broker:
         client.on_message = on_message
         self.client = client
         try:
-            client.connect(self.host, self.port, KEEPALIVE)
+            client.connect(self.address.host, self.address.port, KEEPALIVE)
         except (OSError, ValueError) as error:
             self.close()
             raise self._down(str(error)) from error
@@ -160,7 +138,7 @@ class Broker:
             if refused:
                 raise LinkRefused(
                     "the broker refuses this client",
-                    f"{self.url}: {', '.join(refused)}; user {self.user!r}, topic {topic}",
+                    f"{self.url}: {', '.join(refused)}; user {self.address.user!r}, topic {topic}",
                     "check user, password and what the broker lets this user publish and read",
                 )
             raise self._down(f"no answer within {timeout:g} s")
@@ -174,21 +152,6 @@ class Broker:
             with contextlib.suppress(OSError, ValueError):
                 client.disconnect()
             client.loop_stop()
-
-    def _client(self, timeout: float) -> paho.Client:
-        client = paho.Client(
-            CallbackAPIVersion.VERSION2, client_id=self.name, reconnect_on_failure=False
-        )
-        client.connect_timeout = max(timeout, 0.1)
-        if self.user is not None:
-            client.username_pw_set(self.user, self.password)
-        if self.tls:
-            given = self.credentials
-            ca, cert, key = (
-                None if path is None else str(path) for path in (given.ca, given.cert, given.key)
-            )
-            client.tls_set(ca, cert, key)
-        return client
 
     def _down(self, detail: str) -> LinkDown:
         return LinkDown(

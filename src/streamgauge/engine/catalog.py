@@ -6,6 +6,7 @@ from typing import Any
 
 from streamgauge.kernel.errors import Cleared
 from streamgauge.kernel.files import number_name, numbered, read_json
+from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, refuse_cleared
 from streamgauge.plan.registry import Registry
@@ -56,4 +57,12 @@ def registry_at(
             raise
         # The pages after what was known are cleared away; a snapshot tells what they did.
         return registry_at(home, page, read=read)
+    return registry
+
+
+def expected_registry(home: Home) -> Registry:
+    """What will hold once the journal is worked off and the inbox is empty."""
+    registry = registry_at(home, Journal(home).last())
+    for _, record in inbox.waiting(home, set()):
+        registry.apply([record], epoch=registry.epoch + 1)
     return registry

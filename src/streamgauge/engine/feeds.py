@@ -1,4 +1,4 @@
-"""Feeds: what writes a stream's files while the gauge runs: plant, replay, Kafka, Spark."""
+"""Feeds: what writes a stream's files while the gauge runs: plant, replay, logs, Spark."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from streamgauge.edge.mqtt_client import check_installed
+from streamgauge.engine.mqtt_feed import MqttFeed
 from streamgauge.engine.spark import landing
 from streamgauge.engine.spark.checkpoints import Checkpoints
 from streamgauge.engine.spark.jars import check_session
 from streamgauge.engine.spark.kafka import KafkaFeed
+from streamgauge.engine.spark.mqtt_feed import SparkMqttFeed
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.log.home import Home
 from streamgauge.log.replay import ReplayWriter
@@ -27,7 +30,7 @@ class Feeds:
         self._halt = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
         self._queries: dict[str, Any] = {}
-        self._kafka: dict[str, KafkaFeed] = {}
+        self._logs: dict[str, KafkaFeed | MqttFeed | SparkMqttFeed] = {}
 
     def start(self, stream: Stream, session: Any, frame: Any) -> None:
         """Start the feed of a stream, if it needs one and it does not run."""
@@ -36,8 +39,8 @@ class Feeds:
             self._start_plant(stream)
         elif kind == "replay":
             self._start_replay(stream)
-        elif kind == "kafka":
-            self._start_kafka(stream, session)
+        elif kind in ("kafka", "mqtt"):
+            self._start_log(stream, session)
         elif kind in ("rate", "dataframe"):
             self._start_landing(stream, session, frame)
 
@@ -77,35 +80,35 @@ class Feeds:
             frame, self.home, stream.name, self.checkpoints.landing(stream.name)
         )
 
-    def _start_kafka(self, stream: Stream, session: Any) -> None:
-        running = self._kafka.get(stream.name)
+    def _start_log(self, stream: Stream, session: Any) -> None:
+        running = self._logs.get(stream.name)
         if running is not None and running.stream == stream:
             return
         refuse_without(stream, session, None)
         if running is not None:
             running.stop()
-        feed = self._kafka[stream.name] = KafkaFeed(session, self.home, stream)
+        feed = self._logs[stream.name] = _log_feed(self.home, stream, session)
         feed.start()
 
     def check(self) -> None:
         """Raise what ended a feed, if something did."""
-        for feed in self._kafka.values():
+        for feed in self._logs.values():
             if feed.failure is not None:
                 raise feed.failure
 
     def goals(self) -> dict[str, dict[int, int]]:
         """What each topic holds now, by stream: to be landed before a drain is done."""
-        return {name: feed.goal() for name, feed in self._kafka.items()}
+        return {name: feed.goal() for name, feed in self._logs.items()}
 
     def reached(self, goals: dict[str, dict[int, int]]) -> bool:
         """Whether all of that was landed."""
-        return all(self._kafka[name].reached(goal) for name, goal in goals.items())
+        return all(self._logs[name].reached(goal) for name, goal in goals.items())
 
     def stop(self) -> None:
         """Stop all feeds."""
-        for feed in self._kafka.values():
+        for feed in self._logs.values():
             feed.stop()
-        self._kafka.clear()
+        self._logs.clear()
         self._halt.set()
         for thread in self._threads.values():
             thread.join()
@@ -115,9 +118,17 @@ class Feeds:
         self._queries.clear()
 
 
+def _log_feed(home: Home, stream: Stream, session: Any) -> KafkaFeed | MqttFeed | SparkMqttFeed:
+    if stream.source_dict()["kind"] == "kafka":
+        return KafkaFeed(session, home, stream)
+    return MqttFeed(home, stream) if session is None else SparkMqttFeed(session, home, stream)
+
+
 def refuse_without(stream: Stream, session: Any, frame: Any) -> None:
     """Raise where a stream is fed by Spark and there is no session, or no DataFrame to feed it."""
     kind = stream.source_dict()["kind"]
+    if kind == "mqtt":
+        check_installed()
     if kind == "kafka":
         if session is None:
             raise SourceFailure(

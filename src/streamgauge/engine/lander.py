@@ -274,7 +274,7 @@ class Lander:
 
     def _land_stream(self, stream: Stream, draft: _Draft) -> None:
         """Add a stream's new files, in the order of their names, up to the row limit."""
-        if stream.source_dict()["kind"] == "kafka":
+        if stream.source_dict()["kind"] in ("kafka", "mqtt"):
             self._land_batches(stream, draft)
             return
         room = self.max_rows
@@ -318,7 +318,7 @@ class Lander:
     def _land_lane(self, stream: Stream, origin: str, lane: str, draft: _Draft) -> int:
         """Add the file of a lane whole; return its rows."""
         lanes, rows = self.lanes[stream.name], 0
-        idle = duration(stream.source_dict()["idle"])
+        idle = duration(stream.source_dict().get("idle", 0))
         for segment in self._pieces(stream, origin, draft):
             draft.segments.append(segment)
             rows += segment.rows

@@ -38,6 +38,7 @@ from streamgauge.sources.declare import (
     agents,
     files,
     kafka,
+    mqtt,
     plant,
     push,
     rate,
@@ -53,6 +54,7 @@ _SOURCE_OPTIONS = {
     "replay": ("stream", "speed", "since", "until", "shift", "loop"),
     "push": (),
     "edge": ("latency", "beat", "broker", "tokens"),
+    "mqtt": ("topic", "format", "user", "password_file", "password_env", "ca"),
     "kafka": ("topic", "format", "schema", "registry", "starting", "idle", "on_loss"),
 }
 _STREAM_OPTIONS = {
@@ -122,6 +124,9 @@ def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
         return push()
     if said.source == "edge":
         return _edge(said.path, given, root)
+    if said.source == "mqtt":
+        places = {k: root / given.pop(k) for k in ("password_file", "ca") if k in given}
+        return mqtt(said.path, given.pop("topic"), **given, **places)
     if said.source == "kafka":
         return _kafka(said.path, given, root)
     if said.source != "files":

@@ -20,7 +20,7 @@ from streamgauge.log.tables import read_rows, same_rows
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Record, Registry, Standing
 from streamgauge.plan.view import View
-from streamgauge.sources.records import KAFKA_BESIDE, check_columns
+from streamgauge.sources.records import KAFKA_BESIDE, MQTT_BESIDE, check_columns
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
 
@@ -87,9 +87,13 @@ class Trial:
 
     def leave(self, home: Home) -> tuple[str, ...]:
         """Leave all records in the inbox, files before them; return the names of the records."""
+        self.write_files()
+        return tuple(inbox.submit(home, record) for record in self.records)
+
+    def write_files(self) -> None:
+        """Write the files that records refer to, which come before them."""
         for path, rows in self._files:
             write_parquet(path, rows)
-        return tuple(inbox.submit(home, record) for record in self.records)
 
     def register(self, queries: list[Query | View]) -> None:
         """Register queries, all or none."""
@@ -147,5 +151,6 @@ def located(error: StreamgaugeError, line: int) -> StreamgaugeError:
 def _check_records(stream: Stream) -> None:
     """Raise when records of a log cannot fill the columns of their stream."""
     source = stream.source_dict()
-    if source["kind"] == "kafka":
-        check_columns(stream.schema, source["format"], KAFKA_BESIDE)
+    if source["kind"] in ("kafka", "mqtt"):
+        beside = KAFKA_BESIDE if source["kind"] == "kafka" else MQTT_BESIDE
+        check_columns(stream.schema, source["format"], beside)

@@ -442,6 +442,7 @@ _STATEMENTS: dict[str, Callable[..., Any]] = {
     "from_replay": _from_replay,
     "from_push": lambda: ("push", "", ()),
     "from_kafka": lambda servers, topic: ("kafka", servers, (("topic", topic),)),
+    "from_mqtt": lambda broker, topic: ("mqtt", broker, (("topic", topic),)),
     "from_edge": lambda address: ("edge", address or "", ()),
     "create_view": CreateView,
     "create_table": _create_table,

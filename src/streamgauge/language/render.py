@@ -210,6 +210,11 @@ def _create_stream(made: CreateStream) -> str:
     return text + "".join(f" {_option(name, value)}" for name, value in options.items())
 
 
+_TEXTS = (
+    "broker", "tokens", "schema", "registry", "user", "password_file", "password_env", "ca",
+)  # fmt: skip
+
+
 def _option(name: str, value: Any) -> str:
     if name == "late":
         return " ".join(["LATE", value[0].upper(), *(duration_words(span) for span in value[1:])])
@@ -217,8 +222,8 @@ def _option(name: str, value: Any) -> str:
         return f"{name.upper()} {quoted(value)}"
     if name in ("starting", "on_loss"):
         return f"{name.replace('_', ' ').upper()} {value.upper()}"
-    if name in ("broker", "tokens", "schema", "registry"):
-        return f"{name.upper()} {text_words(value)}"
+    if name in _TEXTS:
+        return f"{name.replace('_', ' ').upper()} {text_words(value)}"
     if name in ("since", "until"):
         return f"{name.upper()} '{instant_text(value)}'"
     if name in ("speed", "shift"):

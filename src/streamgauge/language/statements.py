@@ -210,7 +210,8 @@ class CreateStream:
     future as durations, late as ("drop",), ("allow", t) or ("revise", t), changes, the name of
     the column that says what a row does (+, -), capacity, a whole number of reads a tick, width,
     the column of the widths of bounds, and latency, beat, broker and tokens of agents,
-    and topic, schema, registry, starting, idle and on_loss of Kafka, whose servers are the path.
+    and topic, schema, registry, starting, idle and on_loss of Kafka, whose servers are the path,
+    and topic, user, password_file, password_env and ca of MQTT, whose broker is the path.
     """
 
     name: str

@@ -14,11 +14,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from streamgauge.coordinator.agents import Refusal
+from streamgauge.execute.catalog import Catalog
 from streamgauge.kernel.errors import QueryNotFound, StreamgaugeError
 from streamgauge.log.home import Home, check_directory_name
 from streamgauge.server.access import Author, Name
 from streamgauge.server.bodies import ARROW, JSON_LINES, KINDS, Body
-from streamgauge.server.desk import Catalog
 from streamgauge.server.logs import note
 from streamgauge.server.problems import Refused
 from streamgauge.server.receipts import Receipt

@@ -21,7 +21,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamgauge.coordinator.agents import Refusal
-from streamgauge.coordinator.spool import Spool
 from streamgauge.edge.clock import wall_clock
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 from streamgauge.kernel.files import number_name, sync_directory
@@ -30,6 +29,7 @@ from streamgauge.log.dead_letters import bury
 from streamgauge.log.home import Home
 from streamgauge.log.lock import holding
 from streamgauge.log.segments import write_parquet
+from streamgauge.log.spool import Spool
 from streamgauge.server.bodies import Body, BodyReader
 from streamgauge.server.receipts import Receipt, Receipts
 from streamgauge.server.records import Group, read_record

@@ -11,11 +11,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
-from streamgauge.kernel.time import DurationLike, InstantLike, duration, duration_text, instant
+from streamgauge.kernel.time import (
+    SECOND,
+    DurationLike,
+    InstantLike,
+    duration,
+    duration_text,
+    instant,
+)
 from streamgauge.sources.plant import Plant
 
 FORMATS = ("parquet", "csv", "jsonl", "pcap", "flows", "access_log")
 RECORD_FORMATS = ("json", "avro", "raw")
+MESSAGE_FORMATS = ("json", "raw")
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,3 +324,99 @@ def _span_text(name: str, span: DurationLike) -> str:
 def dataframe(frame: Any) -> Source:
     """Any streaming DataFrame; it must be handed over again after a restart."""
     return Source("dataframe", {}, frame)
+
+
+def mqtt(
+    url: str,
+    topic: str,
+    *,
+    format: str = "json",
+    user: str | None = None,
+    password_file: str | Path | None = None,
+    password_env: str | None = None,
+    ca: str | Path | None = None,
+    cert: str | Path | None = None,
+    key: str | Path | None = None,
+    client: str | None = None,
+    expiry: DurationLike = "7 days",
+    inflight: int | None = None,
+    max_message: int | None = None,
+    limit: int | None = None,
+) -> Source:
+    """Messages of an MQTT broker: on the disk before they are acknowledged.
+
+    Parameters
+    ----------
+    url
+        `mqtt://host:port`, or `mqtts` for TLS; no user and no password stand in it.
+    topic
+        What to subscribe to; `+` stands for one level, `#` for all that follow.
+    format
+        What a payload is: json, an object each; or raw, text for one column.
+    user, password_file, password_env
+        Who we are. The password is read from a file, or from a variable of the environment.
+    ca, cert, key
+        Files for TLS: whom we believe, and our own certificate.
+    client
+        How the broker knows us; made up and kept when None.
+    expiry
+        How long the broker keeps messages while nobody listens.
+    inflight
+        Messages that may be on their way without an acknowledgement; 1,000 when None.
+    max_message
+        Bytes of a payload, 1 MiB when None; a larger one is a dead letter.
+    limit
+        Bytes that may wait on the disk, 1 GiB when None; then the broker has to wait.
+
+    Examples
+    --------
+    >>> mqtt("mqtt://127.0.0.1:1883", "rooms/+/temp").options["topic"]
+    'rooms/+/temp'
+    """
+    check_mqtt(url, topic)
+    if format not in MESSAGE_FORMATS:
+        raise BindError(
+            f"unknown format {format!r} of an MQTT source",
+            f"it can be {', '.join(MESSAGE_FORMATS)}",
+            "write format='json'",
+        )
+    options: dict[str, Any] = {"url": url, "topic": topic, "format": format}
+    options["expiry"] = max(duration(_span_text("expiry", expiry)) // SECOND, 1)
+    words = {"user": user, "password_env": password_env, "client": client}
+    options |= {name: said for name, said in words.items() if said}
+    places = {"password_file": password_file, "ca": ca, "cert": cert, "key": key}
+    options |= {name: str(Path(path).absolute()) for name, path in places.items() if path}
+    numbers = {"inflight": inflight, "max_message": max_message, "limit": limit}
+    for name, said in numbers.items():
+        if said is not None and said < 1:
+            raise BindError(f"{name} must be positive", f"got {said}", "leave it out")
+        options |= {} if said is None else {name: said}
+    return Source("mqtt", options)
+
+
+def check_mqtt(url: str, topic: str) -> None:
+    """Raise unless a broker and its topics are written as they should be."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname:
+        raise BindError(
+            f"{url.rpartition('@')[2]!r} is no MQTT broker",
+            "it must begin with mqtt:// or mqtts:// and name a host",
+            "write 'mqtt://127.0.0.1:1883', for example",
+        )
+    if "@" in parts.netloc:
+        raise BindError(
+            "the address of a broker would be kept with its password",
+            f"{parts.scheme}://...@{parts.netloc.rpartition('@')[2]}",
+            "leave both out: give user='...' with password_file='...' or password_env='...'",
+        )
+    levels = topic.split("/")
+    wrong = None
+    if not topic or "\0" in topic or len(topic.encode()) > 65_535:
+        wrong = "a topic has 1 to 65,535 bytes"
+    elif "#" in levels[:-1]:
+        wrong = "# may only be the last level"
+    elif any(len(level) > 1 and set(level) & set("+#") for level in levels):
+        wrong = "+ and # stand for whole levels"
+    if wrong is not None:
+        hint = "write for example 'sensors/+/temp' or 'sensors/#'"
+        raise BindError(f"no topic can match {topic!r}", wrong, hint)

@@ -33,6 +33,12 @@ def schema_of(source: Source) -> Schema:
             f"records of topic {source.options['topic']!r} do not tell them",
             "write CREATE STREAM name (ts TIME, value FLOAT) FROM KAFKA ...; in Python schema=",
         )
+    if source.kind == "mqtt":
+        raise BindError(
+            "a stream from MQTT names its columns",
+            f"messages of topic {source.options['topic']!r} do not tell them",
+            "write CREATE STREAM name (ts TIME, value FLOAT) FROM MQTT ...; in Python schema=",
+        )
     if source.kind == "push":
         raise BindError(
             "a stream that is pushed to names its columns",

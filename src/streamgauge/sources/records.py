@@ -38,6 +38,14 @@ KAFKA_BESIDE = {
     "kafka_offset": ("int",),
 }
 
+# And with each message of MQTT.
+MQTT_BESIDE = {
+    "mqtt_topic": ("string",),
+    "mqtt_received": ("time",),
+    "mqtt_qos": ("int",),
+    "mqtt_retained": ("bool",),
+}
+
 _LINE_FEED, _RETURN = b"\n\r"
 
 Entries = list[tuple[int, str, str]]

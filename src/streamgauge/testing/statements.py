@@ -323,6 +323,16 @@ def _streams() -> SearchStrategy[CreateStream]:
                 "topic": texts,
             },
         ),
+        (
+            "mqtt",
+            {
+                "ca": texts,
+                "password_env": texts,
+                "password_file": texts,
+                "topic": texts,
+                "user": texts,
+            },
+        ),
     )
 
     def of(kind: str, first: dict[str, SearchStrategy[Any]]) -> SearchStrategy[CreateStream]:
@@ -333,10 +343,10 @@ def _streams() -> SearchStrategy[CreateStream]:
                 *sorted(start.items(), key=lambda item: (item[0] != "topic", item[0])),
                 *rest.items(),
             ),
-            given if kind == "kafka" else given | st.just({}),
+            given if kind in ("kafka", "mqtt") else given | st.just({}),
             st.fixed_dictionaries({}, optional=common),
         )
-        path = texts if kind in ("files", "kafka", "replay") else st.just("")
+        path = texts if kind in ("files", "kafka", "mqtt", "replay") else st.just("")
         return st.builds(CreateStream, names, st.just(kind), path, columns, aliases, keys, options)
 
     return st.one_of(*(of(kind, first) for kind, first in own))

@@ -116,11 +116,11 @@ class KafkaFeed:
                 tries = tries + 1 if before == newest_batch(self.directory) else 1
                 if self._halt.is_set():
                     return
-                _log.warning("landing of stream %s failed: %s", self.stream.name, _brief(error))
+                _log.warning("landing of stream %s failed: %s", self.stream.name, brief(error))
                 if tries >= TRIES and self._answers():
                     self.failure = EngineFailure(
                         f"the landing of stream {self.stream.name!r} failed {tries} times in a row",
-                        _brief(error),
+                        brief(error),
                         "mend the cause and start again: it goes on from the newest batch",
                     )
                     return
@@ -270,7 +270,7 @@ def _logged_ends(log: Path, topic: str) -> dict[int, int]:
     return {int(partition): int(end) for partition, end in ends.items()}
 
 
-def _brief(error: Exception) -> str:
+def brief(error: Exception) -> str:
     """The lines of a long Java trace that say something; our own error where there is one."""
     ours = OURS.findall(str(error))
     if ours:

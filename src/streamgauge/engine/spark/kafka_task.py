@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ import pyarrow as pa
 from streamgauge.kernel.columns import as_instants
 from streamgauge.log.segments import write_parquet
 from streamgauge.sources.records import parse_records
+from streamgauge.sources.settle import Parsed
 from streamgauge.streams.stream import Stream
 
 RECEIPT = pa.schema(
@@ -66,7 +67,7 @@ class LandRecords:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Land what a task is given."""
         stream = Stream.from_dict(self.declared)
-        for piece in _pieces(batches):
+        for piece in gathered(batches):
             for partition, table in _by_partition(piece):
                 yield self._landed(stream, partition, table)
 
@@ -84,19 +85,24 @@ class LandRecords:
                 if name in stream.schema.names
             },
         )
-        path = letters = ""
-        if parsed.table.num_rows:
-            path = str(Path(self.place) / f"{uuid.uuid4().hex}.parquet")
-            write_parquet(Path(path), _in_order(parsed.table, stream.time))
-        if parsed.rejects.num_rows:
-            letters = str(Path(self.place) / f"{uuid.uuid4().hex}.letters.parquet")
-            write_parquet(Path(letters), parsed.rejects)
-        counted = (parsed.table.num_rows, path, parsed.rejects.num_rows, letters)
-        row = (partition, int(offsets[0]), int(offsets[-1]), *counted)
-        return pa.RecordBatch.from_arrays([pa.array([v]) for v in row], RECEIPT.names).cast(RECEIPT)
+        ordered = replace(parsed, table=_in_order(parsed.table, stream.time))
+        return write_parts(ordered, self.place, (partition, int(offsets[0]), int(offsets[-1])))
 
 
-def _pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def write_parts(parsed: Parsed, place: str, which: tuple[int, int, int]) -> pa.RecordBatch:
+    """Write rows and dead letters under names of their own; the receipt says which records."""
+    path = letters = ""
+    if parsed.table.num_rows:
+        path = str(Path(place) / f"{uuid.uuid4().hex}.parquet")
+        write_parquet(Path(path), parsed.table)
+    if parsed.rejects.num_rows:
+        letters = str(Path(place) / f"{uuid.uuid4().hex}.letters.parquet")
+        write_parquet(Path(letters), parsed.rejects)
+    row = (*which, parsed.table.num_rows, path, parsed.rejects.num_rows, letters)
+    return pa.RecordBatch.from_arrays([pa.array([v]) for v in row], RECEIPT.names).cast(RECEIPT)
+
+
+def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Record batches gathered into tables of a size that is parsed at once."""
     held: list[pa.RecordBatch] = []
     size = 0

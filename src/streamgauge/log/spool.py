@@ -1,8 +1,8 @@
-"""Spool: what the coordinator was told and has decided, in order, on the disk.
+"""Spool: what was told and has been decided, in order, on the disk.
 
-All else follows from it: a coordinator that starts reads the newest snapshot and the records after
-it, and is where the last one was. A record is a length, a checksum and bytes; the last one may be
-torn and then never was. Many threads that wait for the disk share one flush.
+All else follows from it: who starts reads the newest snapshot and the records after it, and is
+where the last one was. A record is a length, a checksum and bytes; the last one may be torn and
+then never was. Many threads that wait for the disk share one flush.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from streamgauge.kernel.errors import EngineFailure, StateTooOld
 from streamgauge.kernel.files import number_name, numbered, read_json, sync_directory, write_json
 
-_HEAD = struct.Struct("<II")
+HEAD = struct.Struct("<II")
 FORMAT = 1
 PART = ".spool"
 SNAPSHOT = ".json"
@@ -68,7 +68,7 @@ class Spool:
         kept = read_json(path)
         if kept.get("format") != FORMAT:
             raise StateTooOld(
-                "a spool of agents of another release",
+                "a spool of another release",
                 f"{path} has format {kept.get('format')!r}, this release reads {FORMAT}",
                 "run the release that wrote it, or remove the directory and start agents anew",
             )
@@ -103,11 +103,11 @@ class Spool:
 
     def append(self, payload: bytes) -> int:
         """Put a record after the others; return the ticket by which `commit` waits for it."""
-        framed = _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
+        record = framed(payload)
         with self._lock:
-            self._waiting.append(framed)
+            self._waiting.append(record)
             self._appended += 1
-            self.size += len(framed)
+            self.size += len(record)
             return self._appended
 
     @property
@@ -154,11 +154,32 @@ class Spool:
             self._file = None
 
 
+def framed(payload: bytes) -> bytes:
+    """A record as it lies on the disk."""
+    return HEAD.pack(len(payload), zlib.crc32(payload)) + payload
+
+
+def record_at(data: bytes | memoryview, place: int) -> bytes | None:
+    """The payload of the record at a place; None where no whole record is.
+
+    >>> data = framed(b"first") + framed(b"second")
+    >>> record_at(data, len(framed(b"first"))), record_at(data[:-1], len(framed(b"first")))
+    (b'second', None)
+    """
+    if place + HEAD.size > len(data):
+        return None
+    size, check = HEAD.unpack_from(data, place)
+    payload = bytes(data[place + HEAD.size : place + HEAD.size + size])
+    # Zeros that a crash left behind the end look like an empty record; there is none.
+    whole = 0 < size == len(payload)
+    return payload if whole and zlib.crc32(payload) == check else None
+
+
 def _read(path: Path, last: bool) -> Iterator[bytes]:
     data = path.read_bytes()
     place = 0
     while place < len(data):
-        payload = _record(data, place)
+        payload = record_at(data, place)
         if payload is None:
             if last:
                 return
@@ -168,22 +189,12 @@ def _read(path: Path, last: bool) -> Iterator[bytes]:
                 "restore the file, or delete the spool: agents announce themselves anew",
             )
         yield payload
-        place += _HEAD.size + len(payload)
-
-
-def _record(data: bytes, place: int) -> bytes | None:
-    if place + _HEAD.size > len(data):
-        return None
-    size, check = _HEAD.unpack_from(data, place)
-    payload = data[place + _HEAD.size : place + _HEAD.size + size]
-    # Zeros that a crash left behind the end look like an empty record; there is none.
-    whole = 0 < size == len(payload)
-    return payload if whole and zlib.crc32(payload) == check else None
+        place += HEAD.size + len(payload)
 
 
 def _stopped(directory: Path, error: OSError) -> EngineFailure:
     return EngineFailure(
-        "the coordinator can no longer write what it hears",
+        "the spool can no longer write what is heard",
         f"{error} in {directory}",
         "mend the disk and start again: nothing that was acknowledged is lost",
     )

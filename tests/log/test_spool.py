@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.coordinator.spool import Spool
 from streamgauge.kernel.errors import EngineFailure, StateTooOld
+from streamgauge.log.spool import Spool
 
 
 def test_records_come_back_in_order(tmp_path: Path) -> None:
