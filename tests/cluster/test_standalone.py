@@ -1,83 +1,121 @@
-"""A real Spark standalone cluster of two workers on this machine, one of which is killed."""
+"""A cluster that loses workers, drivers and its master answers as one undisturbed process does."""
 
 from __future__ import annotations
 
-import os
-import re
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 
-import pyspark
+import numpy as np
 import pytest
 
 from streamgauge.testing.waiting import wait_until
-from tests.chaos.killing import committed, everything, finish, kill_group, plant_files, start
-
-SPARK = Path(pyspark.__file__).parent
-
-
-@dataclass
-class Cluster:
-    """A master's address and its worker processes."""
-
-    url: str
-    workers: list[subprocess.Popen[bytes]]
+from tests.chaos.killing import committed, everything, finish, kill_group, start
+from tests.cluster.conftest import Undisturbed
+from tests.cluster.standalone import Cluster, end
 
 
-def daemon(kind: str, log: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a master or a worker in a process group of its own."""
-    command = [str(SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *arguments]
-    env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    with log.open("wb") as out:
-        return subprocess.Popen(command, stdout=out, stderr=out, env=env, start_new_session=True)
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """A master and two workers of one core each, on loopback."""
-    log = tmp_path / "master.log"
-    here = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-    started = [daemon("master.Master", log, *here)]
-
-    def address() -> str | None:
-        found = re.search(r"Starting Spark master at (spark://\S+)", log.read_text())
-        return found[1] if found else None
-
-    try:
-        url = wait_until(address, 60, what="the master's address")
-        assert url is not None
-        for number in range(2):
-            folder = str(tmp_path / f"worker-{number}")
-            more = ("--cores", "1", "--memory", "1g", "--work-dir", folder, url)
-            started.append(daemon("worker.Worker", tmp_path / f"worker-{number}.log", *here, *more))
-        text = "Registering worker"
-        wait_until(lambda: log.read_text().count(text) == 2, 60, what="two workers")
-        yield Cluster(url, started[1:])
-    finally:
-        for process in started:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def test_the_same_job_on_two_workers_one_of_them_killed(cluster: Cluster, tmp_path: Path) -> None:
-    files = plant_files(tmp_path / "files", n_files=16)
-    finish(tmp_path / "local", files, "local")
-    home = tmp_path / "home"
+@contextmanager
+def job(home: Path, files: Path, cluster: Cluster) -> Iterator[subprocess.Popen[bytes]]:
+    """A driver on the cluster that is gone after the block."""
     victim = start(home, files, "spark", cluster.url)
     try:
-        wait_until(
-            lambda: committed(home) >= 3 or victim.poll() is not None, 120, what="three epochs"
-        )
-        kill_group(cluster.workers[0])
-        wait_until(lambda: victim.poll() is not None, 240, what="the end on one worker")
+        yield victim
     finally:
         if victim.poll() is None:
             kill_group(victim)
-    log = (tmp_path / "home.log").read_text(errors="replace")
+
+
+def wait_for_epoch(home: Path, victim: subprocess.Popen[bytes], epoch: int) -> None:
+    wait_until(
+        lambda: committed(home) >= epoch or victim.poll() is not None,
+        180,
+        what=f"epoch {epoch}",
+    )
+
+
+def to_the_end(home: Path, victim: subprocess.Popen[bytes]) -> None:
+    wait_until(lambda: victim.poll() is not None, 300, what="the end")
+    log = (home.parent / f"{home.name}.log").read_text(errors="replace")
     assert victim.returncode == 0, log[-3000:]
-    assert everything(home) == everything(tmp_path / "local")
+
+
+def test_a_worker_is_killed_and_another_joins(
+    cluster: Cluster, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    with job(home, undisturbed.files, cluster) as victim:
+        wait_for_epoch(home, victim, 3)
+        cluster.kill_worker()
+        wait_for_epoch(home, victim, 6)
+        cluster.add_worker()
+        to_the_end(home, victim)
+    assert everything(home) == undisturbed.answers
+
+
+def test_the_driver_is_killed_and_started_again(
+    cluster: Cluster, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    with job(home, undisturbed.files, cluster) as victim:
+        wait_for_epoch(home, victim, 4)
+        assert victim.poll() is None
+    seen = everything(home)
+    finish(home, undisturbed.files, "spark", cluster.url)
+    assert len(seen) < len(undisturbed.answers)
+    assert everything(home) == undisturbed.answers
+
+
+def test_the_master_dies_and_the_job_goes_on(
+    cluster: Cluster, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    """Executors that run need no master; a driver that is killed then waits for the new one."""
+    home = tmp_path / "home"
+    with job(home, undisturbed.files, cluster) as victim:
+        wait_for_epoch(home, victim, 2)
+        assert cluster.master is not None
+        end(cluster.master)
+        wait_for_epoch(home, victim, committed(home) + 2)
+    for worker in cluster.alive:
+        end(worker)
+    cluster.start_master()
+    cluster.fill()
+    finish(home, undisturbed.files, "spark", cluster.url)
+    assert everything(home) == undisturbed.answers
+
+
+def killed_at_random(
+    cluster: Cluster, undisturbed: Undisturbed, home: Path, times: int, seed: int
+) -> None:
+    """Kill a worker or the driver at random moments, then let it finish."""
+    dice = np.random.default_rng(seed)
+    left = times
+    while left:
+        with job(home, undisturbed.files, cluster) as victim:
+            while left and victim.poll() is None:
+                wait_for_epoch(home, victim, committed(home) + int(dice.integers(1, 3)))
+                left -= 1
+                if dice.random() < 0.5:
+                    break
+                cluster.kill_worker()
+                cluster.fill()
+        if (home / "done").exists():
+            break
+    finish(home, undisturbed.files, "spark", cluster.url)
+
+
+def test_workers_and_drivers_killed_at_random(
+    cluster: Cluster, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    killed_at_random(cluster, undisturbed, tmp_path / "home", 4, seed=2)
+    assert everything(tmp_path / "home") == undisturbed.answers
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(5))
+def test_many_kills_at_random(
+    cluster: Cluster, undisturbed: Undisturbed, tmp_path: Path, seed: int
+) -> None:
+    killed_at_random(cluster, undisturbed, tmp_path / "home", 5, seed=100 + seed)
+    assert everything(tmp_path / "home") == undisturbed.answers
