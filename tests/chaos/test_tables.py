@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def test_killed_while_a_table_changes(tmp_path: Path) -> None:
             kill_group(victim)
     found = [pq.read_table(change["path"])["town"][0].as_py() for change in refreshes(home)]
     assert found[-1] == f"town-{towns}", "the last change is not lost"
-    assert all(one != other for one, other in zip(found, found[1:], strict=False)), "none twice"
+    assert all(one != other for one, other in pairwise(found)), "none twice"
     assert found == sorted(found, key=lambda town: int(town.removeprefix("town-")))
     answers = replayed(home)
     assert len({row["town"] for row in answers}) > 3
