@@ -48,11 +48,15 @@ def test_directories_that_are_no_table_of_files(tmp_path: Path) -> None:
 
 def test_a_delta_table_is_read_as_it_stands(tmp_path: Path) -> None:
     place = tmp_path / "lake"
-    deltalake.write_deltalake(place, pa.table({"a": [2, 1], "nested": [[1], [2]]}))
-    deltalake.write_deltalake(place, pa.table({"a": [0], "nested": [[3]]}), mode="append")
+    deltalake.write_deltalake(place, pa.table({"a": [2, 1], "b": ["x", "y"], "nested": [[1], [2]]}))
+    deltalake.write_deltalake(
+        place, pa.table({"a": [0], "b": ["z"], "nested": [[3]]}), mode="append"
+    )
     deltalake.DeltaTable(place).delete("a = 2")
     found = read_lake(delta(place))
-    assert found.to_pydict() == {"a": [0, 1]}, "in order, without what is gone or nested"
+    assert found.to_pydict() == {"a": [0, 1], "b": ["z", "y"]}, (
+        "in order, without what is gone or nested"
+    )
     deltalake.DeltaTable(place).optimize.compact()
     assert same_rows(read_lake(delta(place)), found), "other files, the same rows"
 

@@ -16,6 +16,7 @@ from streamgauge.kernel.errors import BindError, ParseError, StreamgaugeError
 from streamgauge.language.parse import parse_all
 from streamgauge.language.statements import (
     Advance,
+    AlterTable,
     Change,
     CreateQuery,
     CreateTable,
@@ -118,7 +119,7 @@ class Rehearsal:
 
 
 def _check_declares(statement: Statement) -> None:
-    acts = isinstance(statement, (Advance, Change, Describe, Explain, Show))
+    acts = isinstance(statement, (Advance, AlterTable, Change, Describe, Explain, Show))
     altering = (isinstance(statement, CreateQuery) and statement.replace) or (
         isinstance(statement, CreateWindow) and statement.resize
     )

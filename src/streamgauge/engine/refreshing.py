@@ -154,7 +154,9 @@ class Refreshing:
             round.failures += 1
             wait = min(wait, 2.0 ** min(round.failures - 1, 20))
             self._tell(table, round, error)
-        round.due = time.monotonic() + wait
+        finally:
+            # Whatever happens, it is tried again.
+            round.due = time.monotonic() + wait
 
     def _refresh(self, table: Table, round: _Round) -> bool:
         """Read a table; leave a record when its rows differ from those that hold."""

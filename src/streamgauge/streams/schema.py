@@ -28,7 +28,8 @@ def type_name(arrow: pa.DataType) -> str | None:
         return "int"
     if pa.types.is_floating(arrow) or pa.types.is_decimal(arrow):
         return "float"
-    if pa.types.is_string(arrow) or pa.types.is_large_string(arrow):
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    if any(is_text(arrow) for is_text in texts):
         return "string"
     if pa.types.is_timestamp(arrow) or pa.types.is_date(arrow):
         return "time"
