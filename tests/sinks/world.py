@@ -63,7 +63,7 @@ class World:
             known = self.sinks().get(name)
             return known.failure if known is not None else None
 
-        found = wait_until(told, 60, what="a failure")
+        found = wait_until(told, 120, what="a failure")
         assert found is not None
         return found
 

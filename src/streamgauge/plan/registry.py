@@ -202,10 +202,8 @@ class Registry:
             self._put_alert(Alert.from_dict(change["alert"]), epoch)
         elif do == "drop alert":
             self._drop(self.alerts, "alert", change["name"])
-        elif do == "sink":
-            self._put_sink(Sink.from_dict(change["sink"]), epoch)
-        elif do == "drop sink":
-            self._drop(self.sinks, "sink", change["name"])
+        elif do in ("sink", "drop sink"):
+            self._change_sinks(change, epoch)
         elif do != "advance":
             raise BindError(
                 f"unknown change {do!r}", "written by a newer release", "upgrade this process"
@@ -294,7 +292,11 @@ class Registry:
         fresh = StandingAlert(alert, epoch=epoch, born=epoch)
         self.alerts[alert.name] = old.changed(alert, epoch) if old is not None else fresh
 
-    def _put_sink(self, sink: Sink, epoch: int) -> None:
+    def _change_sinks(self, change: Record, epoch: int) -> None:
+        if change["do"] == "drop sink":
+            self._drop(self.sinks, "sink", change["name"])
+            return
+        sink = Sink.from_dict(change["sink"])
         for name in sink.queries:
             self.query(name)
         self.sinks = dict(with_sink(self.sinks, sink, self.queries, epoch))

@@ -30,7 +30,7 @@ from streamgauge.sinks.transactions import FAILURES, Record, TransactionalTopic,
 # Records of one transaction: a few seconds of work, far less than brokers wait for the end of one.
 PART = 50_000
 _PARTS = 1 << 20
-TIMEOUT_SECONDS = 60.0
+TIMEOUT_SECONDS = 20.0
 
 
 def place_of(epoch: int, parts: int = 0) -> int:
