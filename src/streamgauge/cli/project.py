@@ -37,8 +37,8 @@ SOURCE_KEYS = {
     "rate": ("kind", "rows_per_second"),
     "push": ("kind",),
     "mqtt": (
-        "kind", "url", "topic", "format", "user", "password_file", "password_env", "ca", "cert", "key",
-        "client", "expiry", "inflight", "max_message", "limit",
+        "kind", "url", "topic", "format", "user", "password_file", "password_env", "ca", "cert",
+        "key", "client", "expiry", "inflight", "max_message", "limit",
     ),
     "edge": (
         "kind", "listen", "broker", "latency", "beat", "adjust", "tokens", "cert", "key", "ca",
