@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +23,11 @@ from streamgauge.results.change_log import commits
 from streamgauge.testing.waiting import wait_until
 from tests.connectors import needed_connector
 from tests.kafka_broker import Broker, running_broker
+from tests.sources.test_avro import row, written
+from tests.sources.test_avro import schema as avro_schema
 from tests.spark.kafka_topic import START, Landing, Topic, record
+
+VICTIM = str(Path(__file__).with_name("kafka_victim.py"))
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +70,8 @@ def test_a_stop_and_a_start_land_each_record_once(
     topic = Topic(broker.address, "restarts", partitions=3)
     landing = Landing(spark, tmp_path, topic, max_offsets=40)
     for start in range(0, 300, 100):
-        for number in range(start, start + 100):
-            topic.put([record(number)], partition=number % 3)
+        for partition in range(3):
+            topic.put(map(record, range(start + partition, start + 100, 3)), partition)
         landing.run()
     assert landing.counts() == once(range(300))
     directory = landing.home.incoming("s")
@@ -222,3 +230,37 @@ def test_the_local_engine_says_that_it_cannot(tmp_path: Path) -> None:
     with pytest.raises(SourceFailure, match="engine='spark'"):
         gauge.start()
     gauge.stop()
+
+
+@pytest.mark.chaos
+def test_killed_before_and_after_a_batch_is_in_place_each_record_lands_once(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    topic = Topic(broker.address, "killed", partitions=2)
+    for partition in range(2):
+        topic.put(map(record, range(partition, 400, 2)), partition)
+    landing = Landing(spark, tmp_path, topic, max_offsets=60)
+    declared, found = json.dumps(landing.stream.as_dict()), []
+    for moment in ("before", "after"):
+        command = [sys.executable, VICTIM, str(tmp_path), declared, moment]
+        done = subprocess.run(command, capture_output=True, timeout=300, check=False)
+        assert done.returncode == -signal.SIGKILL, done.stderr[-2000:]
+        found.append(len(batch_numbers(landing.home.incoming("s"))))
+    assert found == [1, 3]
+    landing.run()
+    assert landing.counts() == once(range(400))
+    assert landing.letters() == {}
+
+
+def test_avro_with_a_schema_of_a_file(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    by = avro_schema()
+    (tmp_path / "reading.avsc").write_text(json.dumps(by))
+    topic = Topic(broker.address, "avro", partitions=1)
+    topic.put(written(row(number), by) for number in range(20))
+    topic.put([b"\xff\xff"])
+    landing = Landing(
+        spark, tmp_path / "home", topic, format="avro", schema=tmp_path / "reading.avsc"
+    )
+    landing.run()
+    assert landing.counts() == Counter(number / 2 for number in range(20))
+    assert list(landing.letters()) == ["kafka:avro-0:20"]

@@ -18,7 +18,17 @@ from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.time import DurationLike, duration
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
-from streamgauge.sources.declare import FORMATS, Source, agents, files, mqtt, plant, push, rate
+from streamgauge.sources.declare import (
+    FORMATS,
+    Source,
+    agents,
+    files,
+    kafka,
+    mqtt,
+    plant,
+    push,
+    rate,
+)
 from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
@@ -39,6 +49,10 @@ SOURCE_KEYS = {
     "mqtt": (
         "kind", "url", "topic", "format", "user", "password_file", "password_env", "ca", "cert",
         "key", "client", "expiry", "inflight", "max_message", "limit",
+    ),
+    "kafka": (
+        "kind", "servers", "topic", "format", "schema", "registry", "starting", "idle",
+        "max_offsets", "on_loss", "options",
     ),
     "edge": (
         "kind", "listen", "broker", "latency", "beat", "adjust", "tokens", "cert", "key", "ca",
@@ -223,6 +237,8 @@ def _source_of(stream: Table, root: Path) -> Source:
         return _agents(table, root)
     if kind == "mqtt":
         return _mqtt(table, root)
+    if kind == "kafka":
+        return _kafka(table, root)
     format = given(table.text("format"), "parquet")
     if format not in FORMATS:
         raise unknown("format", format, list(FORMATS), place)
@@ -248,6 +264,19 @@ def _mqtt(table: Table, root: Path) -> Source:
     for key in ("inflight", "max_message", "limit"):
         options |= {key: table.positive(key)} if key in table else {}
     return mqtt(table.need("url"), table.need("topic"), **options)
+
+
+def _kafka(table: Table, root: Path) -> Source:
+    """A topic; the schema is named from the directory of the project."""
+    words = ("format", "registry", "starting", "idle", "on_loss")
+    chosen: dict[str, Any] = {key: table.need(key) for key in words if key in table}
+    if "schema" in table:
+        chosen["schema"] = root / table.need("schema")
+    options = table.data.get("options", {})
+    if not isinstance(options, dict):
+        raise table.wrong("options", 'a table, such as {"kafka.security.protocol" = "SSL"}')
+    chosen["max_offsets"] = table.positive("max_offsets")
+    return kafka(table.need("servers"), table.need("topic"), **chosen, **options)
 
 
 def _late_of(stream: Table) -> Late:

@@ -1,6 +1,6 @@
 """Records: values of a message log, one row each, to the clean columns of their stream.
 
-A value is a JSON object, or raw text for the one column that nothing else fills.
+A value is a JSON object, an Avro record, or raw text for the one column that nothing else fills.
 A record without a value, with an empty one or with one that does not fit is a dead letter; its
 origin is that of the records and its place the one it had there, an offset for example.
 """
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import Instant
+from streamgauge.sources.avro import avro_draft
 from streamgauge.sources.draft import Draft, Refused
 from streamgauge.sources.jsonlines import json_draft
 from streamgauge.sources.lines import Lines
@@ -66,7 +67,7 @@ def parse_records(
     values
         Binary, null where a record has no value.
     stream
-        Schema and rules; its source says the format: json or raw.
+        Schema and rules; its source says the format: json, avro or raw.
     arrived
         When the records were read.
     origin
@@ -228,7 +229,15 @@ def _raw(values: pa.Array, schema: Schema, _stream: Stream) -> Draft:
     return Draft(columns, np.arange(len(values), dtype=np.int64), texts, [])
 
 
+def _avro(values: pa.Array, schema: Schema, stream: Stream) -> Draft:
+    sizes = pc.binary_length(values).fill_null(0).to_numpy(zero_copy_only=False)
+    filled = np.flatnonzero(sizes).astype(np.int64)
+    draft = avro_draft(values.take(pa.array(filled)), filled, schema, stream.source_dict())
+    return replace(draft, broken=without_value(values, sizes) + draft.broken)
+
+
 _READERS: dict[str, Callable[[pa.Array, Schema, Stream], Draft]] = {
     "json": _json,
+    "avro": _avro,
     "raw": _raw,
 }
