@@ -27,9 +27,11 @@ def plant_files(directory: Path, *, n_files: int) -> Path:
     return directory
 
 
-def start(home: Path, files: Path, engine: str, *more: str) -> subprocess.Popen[bytes]:
+def start(
+    home: Path, files: Path, engine: str, *more: str, victim: Path = VICTIM
+) -> subprocess.Popen[bytes]:
     """Start a victim in a process group of its own."""
-    command = [sys.executable, str(VICTIM), str(home), str(files), engine, *more]
+    command = [sys.executable, str(victim), str(home), str(files), engine, *more]
     with (home.parent / f"{home.name}.log").open("ab") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
@@ -59,16 +61,16 @@ def committed(home: Path) -> int:
     return Home(str(home), 2).committed()
 
 
-def finish(home: Path, files: Path, engine: str, *more: str) -> None:
+def finish(home: Path, files: Path, engine: str, *more: str, victim: Path = VICTIM) -> None:
     """Run a victim to its end."""
-    victim = start(home, files, engine, *more)
+    process = start(home, files, engine, *more, victim=victim)
     try:
-        wait_until(lambda: victim.poll() is not None, 300, what="the victim to finish")
+        wait_until(lambda: process.poll() is not None, 300, what="the victim to finish")
     finally:
-        if victim.poll() is None:
-            kill_group(victim)
+        if process.poll() is None:
+            kill_group(process)
     log = (home.parent / f"{home.name}.log").read_text(errors="replace")
-    assert victim.returncode == 0, log[-3000:]
+    assert process.returncode == 0, log[-3000:]
     assert (home / "done").exists()
 
 

@@ -30,13 +30,13 @@ def job(home: Path, files: Path, cluster: Cluster) -> Iterator[subprocess.Popen[
 def wait_for_epoch(home: Path, victim: subprocess.Popen[bytes], epoch: int) -> None:
     wait_until(
         lambda: committed(home) >= epoch or victim.poll() is not None,
-        180,
+        600,
         what=f"epoch {epoch}",
     )
 
 
 def to_the_end(home: Path, victim: subprocess.Popen[bytes]) -> None:
-    wait_until(lambda: victim.poll() is not None, 300, what="the end")
+    wait_until(lambda: victim.poll() is not None, 600, what="the end")
     log = (home.parent / f"{home.name}.log").read_text(errors="replace")
     assert victim.returncode == 0, log[-3000:]
 
