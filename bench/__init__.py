@@ -1,7 +1,7 @@
 """Benchmarks: Streamgauge beside what one would use instead, in one run, as ratios.
 
 >>> ' '.join(workloads())
-'audit deferral filters language page promise server spine synopses windows'
+'audit capacity deferral filters language page promise server spine synopses windows'
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from rich.console import Console
 
 from bench import (
     audit,
+    capacity,
     deferral,
     filters,
     language,
@@ -24,7 +25,19 @@ from bench import (
 )
 from streamgauge.kernel.errors import QueryNotFound
 
-_ALL = (audit, deferral, filters, language, page, promise, server, spine, synopses, windows)
+_ALL = (
+    audit,
+    capacity,
+    deferral,
+    filters,
+    language,
+    page,
+    promise,
+    server,
+    spine,
+    synopses,
+    windows,
+)
 _WORKLOADS = {workload.NAME: workload.run for workload in _ALL}
 
 

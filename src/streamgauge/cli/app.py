@@ -54,6 +54,7 @@ COMMANDS = {
     "run": "run",
     "serve": "serve",
     "plan": "plan",
+    "plan-capacity": "capacity",
     "sql": "sql",
     "register": "changes",
     "ls": "queries",
