@@ -26,7 +26,8 @@ BINDING = {
     "spark": "the driver, which schedules a task for each shard",
     "read": "reading: every shard reads all rows of a page",
     "work": "the work on queries, which is shared among the shards",
-    "write": "the state, of which every shard writes all series in every epoch",
+    "series": "the series, all of which every shard follows and writes in every epoch",
+    "write": "the state, which every shard writes in every epoch",
     "commit": "the commit, which gathers all shards",
 }
 
@@ -175,7 +176,7 @@ def _exactly(number: float) -> Estimate:
 
 
 def _fits(load: Workload, costs: Costs, cores: int, fresh: float, side: str = "value") -> bool:
-    return Model(costs, load, cores).longest(fresh, side) is not None
+    return Model(costs, load, cores).carries(fresh, side)
 
 
 def _fewest(load: Workload, costs: Costs, fresh: float, side: str = "value") -> int | None:

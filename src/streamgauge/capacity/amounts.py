@@ -28,9 +28,11 @@ WORK = {
     "words": "rows times columns of names",
     "names": "different names met in a segment",
     "series": "series known",
+    "latest_rows": "rows folded into latest values",
     "latest_series": "series times ticks, under queries over latest values",
     "latest_members": "members of those queries times ticks",
     "latest_cells": "those queries",
+    "deferred_rows": "rows folded into models of series",
     "deferred_series": "series times ticks, under deferred queries",
     "deferred_cells": "deferred cells",
     "deferred_passes": "deferred cells times blocks of ticks",
@@ -41,6 +43,7 @@ WORK = {
     "pane_merges": "panes merged for answers of windows",
     "summary_folds": "rows folded into the synopses of own groups",
     "summary_merges": "synopses of groups that are ready at a slide",
+    "summary_questions": "queries times slides, under queries answered from synopses",
     "summary_answers": "answers read from synopses",
     "selection_rows": "rows looked up in the index of selections",
     "selected": "rows that selections give",
@@ -57,8 +60,11 @@ HELD = {
     "deferred_cells": "deferred cells",
     "pane_cells": "panes times groups times filters",
     "pane_memory": "groups times queries over windows",
-    "summary_cells": "panes times groups times filters, of synopses",
+    "pane_groups": "groups times filters",
+    "summary_cells": "synopses: panes times groups times filters",
+    "summary_rows": "rows kept in panes while they take less room than synopses",
     "waiting": "rows that wait for their tick to close",
+    "selection_waiting": "rows that wait, under selections",
 }
 # bytes of the memory of a shard's process.
 RESIDENT = {
@@ -111,8 +117,10 @@ def work(load: Workload, leaf: Leaf, shards: int, state: float) -> Amounts:
         found["names"] = each * leaf.segments
         found["series"] = float(load.series)
     if load.of("latest"):
+        found["latest_rows"] = leaf.rows
         found["latest_series"] = load.series * leaf.ticks
     if load.of("deferred", "watched"):
+        found["deferred_rows"] = leaf.rows
         found["deferred_series"] = load.series * leaf.ticks
     for one in load.asked:
         _add_latest(found, load, one, leaf, shards)
@@ -154,6 +162,7 @@ def _add_panes(found: Amounts, load: Workload, one: Asked, leaf: Leaf, shards: i
         found["summary_folds"] += folds
         # Queries that differ in their question alone read the same merged synopsis.
         found["summary_merges"] += slides * one.pieces * groups
+        found["summary_questions"] += slides * one.queries
         found["summary_answers"] += leaf.answers["summary"] / shards
 
 
@@ -177,22 +186,28 @@ def held(load: Workload, shards: int, elapsed: float = math.inf) -> Amounts:
             found["latest_cells"] += mine
         elif one.kind in ("deferred", "watched"):
             found["deferred_cells"] += mine
-        elif one.kind == "window":
-            ring = one.panes + 4
-            found["pane_cells"] += own_groups(one, shards) * ring * one.pieces
-            found["pane_memory"] += own_groups(one, shards) * one.queries
-        elif one.kind == "summary":
-            panes = min(one.panes + 1.0, elapsed / one.slide + 1.0) * one.pieces
-            found["summary_cells"] += panes * _summarised(load, one, shards)
-            found["pane_memory"] += own_groups(one, shards) * one.queries
+        elif one.kind in PANED:
+            _add_held_panes(found, load, one, shards, elapsed)
+    if load.of("selection"):
+        found["selection_waiting"] = load.rows * load.tick
     return found
 
 
-def _summarised(load: Workload, one: Asked, shards: int) -> float:
-    """Synopses of a pane, or as many as its rows take the room of while they are few."""
+def _add_held_panes(
+    found: Amounts, load: Workload, one: Asked, shards: int, elapsed: float
+) -> None:
     groups = own_groups(one, shards)
+    found["pane_groups"] += groups * one.pieces
+    found["pane_memory"] += groups * one.queries
+    if one.kind == "window":
+        found["pane_cells"] += groups * (one.panes + 4) * one.pieces
+        return
+    panes = min(one.panes + 1.0, elapsed / one.slide + 1.0) * one.pieces
     rows = load.rows * one.slide * groups / one.groups
-    return min(groups, rows * ROW_BYTES / SYNOPSIS_BYTES)
+    if rows * ROW_BYTES > groups * SYNOPSIS_BYTES:
+        found["summary_cells"] += panes * groups
+    else:
+        found["summary_rows"] += panes * rows
 
 
 def resident(load: Workload, rows: float, shards: int, state: float) -> Amounts:

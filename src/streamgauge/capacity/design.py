@@ -56,6 +56,13 @@ def _paned(kind: str, queries: int) -> list[Trial]:
     ]
 
 
+def _several(name: str, rows: int, series: int, shards: int = 1) -> Trial:
+    """One reading of the rows for queries of several kinds tells reading from the rest."""
+    window = Asked("window", 20, groups=10, window=20.0, slide=4.0)
+    asked = (Asked("latest", 50), Asked("deferred", 500), window, Asked("selection", 5))
+    return Trial(name, Workload(float(rows), series, asked), shards, PAGES, len(WARM))
+
+
 def _others() -> list[Trial]:
     lines = _trial("lines many", 10_000, 1_000, Asked("latest", 10))
     few = _trial("lines few", 1_000, 1_000, Asked("latest", 10))
@@ -63,6 +70,8 @@ def _others() -> list[Trial]:
         _trial("selection few", 2_000, 1_000, Asked("selection", 100)),
         _trial("selection many", 2_000, 1_000, Asked("selection", 3_000), 2),
         _trial("selection rows", 40_000, 1_000, Asked("selection", 20)),
+        _several("several kinds", 30_000, 2_000),
+        _several("several kinds, fewer rows", 5_000, 5_000, 2),
         replace(lines, load=replace(lines.load, source="lines"), pages=SHORT),
         replace(few, load=replace(few.load, source="lines"), pages=SHORT),
     ]
@@ -72,7 +81,7 @@ def designed(*, quick: bool = False) -> list[Trial]:
     """The runs of a measurement; a quick one has as many, with fewer and smaller pages.
 
     >>> len(designed()), len({trial.name for trial in designed()})
-    (32, 32)
+    (34, 34)
     """
     trials = [*_latest(), *_deferred(), *_paned("window", 1_000), *_paned("summary", 100)]
     trials += _others()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ class Estimate:
 ZERO = Estimate(0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fitted:
     """Costs by name, how sure each is, and how far runs lay from their sum.
 
@@ -94,13 +95,19 @@ class Fitted:
     scatter: float
     runs: int
 
+    @cached_property
+    def _arrays(self) -> tuple[Floats, Floats]:
+        """Costs and covariance as arrays; a plan predicts thousands of times."""
+        return np.array(list(self.cost.values())), np.array(self.covariance)
+
     def predict(self, amounts: Mapping[str, float]) -> Estimate:
         """What so many of each thing cost."""
+        costs, covariance = self._arrays
         x = np.array([amounts.get(name, 0.0) for name in self.cost])
-        value = float(x @ np.array(list(self.cost.values())))
+        value = float(x @ costs)
         if value <= 0.0:
             return ZERO
-        unsure = max(0.0, float(x @ np.array(self.covariance) @ x)) / value**2
+        unsure = max(0.0, float(x @ covariance @ x)) / value**2
         return Estimate.around(value, math.sqrt(self.scatter**2 + unsure))
 
     def as_dict(self) -> dict[str, Any]:

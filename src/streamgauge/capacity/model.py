@@ -34,6 +34,7 @@ class Parts:
     land: Estimate
     spark: Estimate
     read: Estimate
+    series: Estimate
     work: Estimate
     write: Estimate
     commit: Estimate
@@ -46,9 +47,17 @@ class Parts:
                 yield one.name, getattr(self, one.name)
 
 
-# What each part of a shard's work is made of: reading is done by every shard for all rows.
-READ = ("segments", "rows", "words", "names")
-WRITE = ("series", "state")
+# What each part of a shard's work is made of. What every shard does for all rows and for all series
+# does not get less with more shards; the rest is shared out.
+READ = (
+    "segments", "rows", "words", "names", "latest_rows", "deferred_rows", "pane_rows",
+    "selection_rows",
+)  # fmt: skip
+SERIES = ("series", "latest_series", "deferred_series")
+WRITE = ("state",)
+SHARED = tuple(name for name in amounts.WORK if name not in (*READ, *SERIES, *WRITE))
+# Halvings of a range of lengths: enough for one part in a million.
+HALVINGS = 24
 
 
 @dataclass(frozen=True)
@@ -104,27 +113,39 @@ class Model:
 
     def parts_of(self, leaf: amounts.Leaf) -> Parts:
         """The parts of the epoch of a page."""
-        rest = tuple(name for name in amounts.WORK if name not in (*READ, *WRITE))
-        parsed = leaf.rows if self.load.source in PARSED else 0.0
-        landed = {"epoch": 1.0, "segments": leaf.segments, "parsed": parsed}
-        each = {"epoch": 1.0, "shards": float(self.count)}
         waits = self.costs.rough("waits", self.waves)
-        land = self.costs.land.predict(landed)
-        spark = self.costs.spark.predict(each) if self.spark else ZERO
-        commit = self.costs.commit.predict(each)
         return Parts(
-            land=land,
-            spark=spark,
+            land=self._land(leaf),
+            spark=self._per_task[0],
             read=self._shard(leaf, READ) * self.waves,
-            work=self._shard(leaf, rest) * self.waves,
+            series=self._shard(leaf, SERIES) * self.waves,
+            work=self._shard(leaf, SHARED) * self.waves,
             write=self._shard(leaf, WRITE) * self.waves + waits,
-            commit=commit,
-            total=land + spark + self._shard(leaf, None) * self.waves + waits + commit,
+            commit=self._per_task[1],
+            total=self.seconds_of(leaf),
         )
+
+    def _land(self, leaf: amounts.Leaf) -> Estimate:
+        parsed = leaf.rows if self.load.source in PARSED else 0.0
+        done = {"epoch": 1.0, "segments": leaf.segments, "parsed": parsed}
+        return self.costs.land.predict(done)
+
+    @cached_property
+    def _per_task(self) -> tuple[Estimate, Estimate]:
+        """What Spark and the commit take, which depends on the number of shards alone."""
+        each = {"epoch": 1.0, "shards": float(self.count)}
+        spark = self.costs.spark.predict(each) if self.spark else ZERO
+        return spark, self.costs.commit.predict(each)
+
+    def seconds_of(self, leaf: amounts.Leaf) -> Estimate:
+        """Seconds that the epoch of a page takes."""
+        spark, commit = self._per_task
+        shard = self._shard(leaf, None) * self.waves + self.costs.rough("waits", self.waves)
+        return self._land(leaf) + spark + shard + commit
 
     def seconds(self, length: float) -> Estimate:
         """Seconds that an epoch of a length takes."""
-        return self.parts(length).total
+        return self.seconds_of(amounts.leaf_of(self.load, length))
 
     def busy(self, length: float) -> Estimate:
         """Cores that are busy on average, the driver's with them."""
@@ -151,18 +172,25 @@ class Model:
         low, high = math.log(SHORTEST), math.log(LONGEST)
         if fits(SHORTEST):
             return SHORTEST
-        for _ in range(40):
+        for _ in range(HALVINGS):
             middle = (low + high) / 2.0
             low, high = (low, middle) if fits(math.exp(middle)) else (middle, high)
         return math.exp(high)
 
+    def carries(self, fresh: float, side: str = "value") -> bool:
+        """Whether some epoch is long enough to be done in time and short enough to be fresh."""
+        # What a length takes grows with it, so the longest fresh one decides.
+        length = self._freshest(fresh, side)
+        return length > 0.0 and getattr(self.seconds(length), side) <= UTILISATION * length
+
     def longest(self, fresh: float, side: str = "value") -> float | None:
-        """The longest epoch whose answers are as fresh as asked; None where none is."""
-        least = self.shortest(side)
-        if least is None or least + getattr(self.seconds(least), side) > fresh * (1 + 1e-9):
-            return None
-        low, high = least, max(least, fresh)
-        for _ in range(40):
+        """The longest epoch whose answers are as fresh as asked; None where none is stable."""
+        return self._freshest(fresh, side) if self.carries(fresh, side) else None
+
+    def _freshest(self, fresh: float, side: str) -> float:
+        """The longest epoch whose answers are as fresh as asked, stable or not; 0 where none is."""
+        low, high = 0.0, min(fresh, LONGEST)
+        for _ in range(HALVINGS):
             middle = (low + high) / 2.0
             within = middle + getattr(self.seconds(middle), side) <= fresh
             low, high = (middle, high) if within else (low, middle)

@@ -142,7 +142,7 @@ def _epoch(
 ) -> float:
     """Seconds of one epoch: cores take shards in turn, the last one to be done counts."""
     parts = model.parts_of(amounts.leaf_of(model.load, taken))
-    each = (parts.read.value + parts.write.value) / model.waves
+    each = (parts.read.value + parts.series.value + parts.write.value) / model.waves
     divided = parts.work.value / model.waves
     tasks = each + divided * share
     if chaos.scatter:
