@@ -47,7 +47,9 @@ def test_a_workload_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> 
         Workload(**given)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("wrong", [{"queries": 0}, {"members": -1}, {"answers": -1.0}, {"slide": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"queries": 0}, {"members": -1}, {"answers": -1.0}, {"slide": 0}]
+)
 def test_queries_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(BindError):
         Asked(**{"kind": "latest", "queries": 1, **wrong})  # type: ignore[arg-type]

@@ -166,12 +166,14 @@ def _spark(turned: Sequence[Turned], shard: Fitted) -> tuple[Fitted, Fitted]:
     spent: list[tuple[str, Mapping[str, float], float]] = []
     for one in turned:
         run = f"{one.cores} {one.trial.name}"
-        each = {"epoch": 1.0, "shards": float(one.trial.shards)}
+        waves = float(-(-one.trial.shards // one.cores))
+        each = {"epoch": 1.0, "waves": waves, "shards": float(one.trial.shards)}
         added += [(run, each, seconds) for seconds in _beyond(one)]
         own = statistics.median(
             shard.predict(turn_work(one, k)).value * one.trial.shards for k in range(len(one.turns))
         )
-        spent.append((run, each, max(one.cpu - own, 0.01)))
+        tasks = {"epoch": 1.0, "shards": float(one.trial.shards)}
+        spent.append((run, tasks, max(one.cpu - own, 0.01)))
     return _fitted(added), _fitted(spent)
 
 

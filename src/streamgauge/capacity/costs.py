@@ -35,15 +35,13 @@ class Costs:
     state, memory
         Bytes of a shard's state and of its process.
     spark
-        Seconds that Spark adds to an epoch, over epochs and tasks.
+        Seconds that Spark adds to an epoch, over epochs, tasks of one core and all tasks.
     driver
         Processor seconds of the driver, over epochs and tasks.
     single
         Plain numbers: `waits` is what a shard waits for the disk in an epoch, `crowding` how much
         slower a shard is when all cores of a machine are busy, `answer_bytes`, `epoch_bytes` and
         `row_bytes` what is stored for each, `jvm_bytes` what the driver's Java process takes.
-    scatter
-        Deviation of single epochs from their median, for the simulation.
     about
         Where and when.
     """

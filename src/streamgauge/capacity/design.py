@@ -52,6 +52,7 @@ def _paned(kind: str, queries: int) -> list[Trial]:
         _trial(f"{kind} many", 20_000, 1_000, asked(1.0, groups=10, window=12.0)),
         _trial(f"{kind} groups", 5_000, 5_000, asked(0.02, groups=4_000, window=20.0), 2),
         _trial(f"{kind} long", 5_000, 1_000, asked(0.05, groups=20, window=240.0)),
+        _trial(f"{kind} both", 10_000, 2_000, asked(0.4, groups=600, window=16.0), 2),
         _trial(f"{kind} rows", 80_000, 100, asked(0.01, groups=4, window=8.0)),
     ]
 
@@ -81,7 +82,7 @@ def designed(*, quick: bool = False) -> list[Trial]:
     """The runs of a measurement; a quick one has as many, with fewer and smaller pages.
 
     >>> len(designed()), len({trial.name for trial in designed()})
-    (34, 34)
+    (36, 36)
     """
     trials = [*_latest(), *_deferred(), *_paned("window", 1_000), *_paned("summary", 100)]
     trials += _others()

@@ -25,6 +25,8 @@ NORMAL = 1.6448536269514722
 PATIENCE = 2.0
 ROUNDS = 8
 LEAST_SCATTER = 0.02
+# Share of the time from which on a thing is felt.
+FELT = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ class Fitted:
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
         return {
+            "names": list(self.cost),
             "cost": self.cost,
             "covariance": [list(row) for row in self.covariance],
             "scatter": self.scatter,
@@ -123,7 +126,9 @@ class Fitted:
     def from_dict(cls, data: Mapping[str, Any]) -> Fitted:
         """Read the JSON form."""
         covariance = tuple(tuple(map(float, row)) for row in data["covariance"])
-        return cls(dict(data["cost"]), covariance, float(data["scatter"]), int(data["runs"]))
+        # Rows of the covariance go by the list of names: objects of JSON have no order.
+        cost = {name: float(data["cost"][name]) for name in data["names"]}
+        return cls(cost, covariance, float(data["scatter"]), int(data["runs"]))
 
 
 def fit(
@@ -170,16 +175,16 @@ def _robust(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def _left_out(x: Floats, y: Floats, who: npt.NDArray[np.str_]) -> float:
     """How far predictions of a run from the others are off, at the level of the bars."""
     off: list[Floats] = []
+    whole = _robust(x, y)[0]
+    share = x * whole / np.maximum(x @ whole, 1e-12)[:, None]
     for run in sorted(set(who.tolist())):
         mine = who == run
         if mine.all():
             continue
-        # A thing that only this run did cannot be told from the others.
-        known = (x[~mine] > 0.0).any(axis=0)
-        if (x[mine][:, ~known] > 0.0).any():
-            costs = _robust(x, y)[0]
-        else:
-            costs = _robust(x[~mine], y[~mine])[0]
+        # What hardly any other run did cannot be told from the others.
+        here, elsewhere = share[mine].max(axis=0), share[~mine].max(axis=0)
+        alone = ((here >= FELT) & (elsewhere < here / 2.0)).any()
+        costs = whole if alone else _robust(x[~mine], y[~mine])[0]
         predicted = np.maximum(x[mine] @ costs, 1e-12)
         off.append(np.abs(np.log(y[mine] / predicted)))
     if not off:

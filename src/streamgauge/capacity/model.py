@@ -133,7 +133,7 @@ class Model:
     @cached_property
     def _per_task(self) -> tuple[Estimate, Estimate]:
         """What Spark and the commit take, which depends on the number of shards alone."""
-        each = {"epoch": 1.0, "shards": float(self.count)}
+        each = {"epoch": 1.0, "waves": float(self.waves), "shards": float(self.count)}
         spark = self.costs.spark.predict(each) if self.spark else ZERO
         return spark, self.costs.commit.predict(each)
 

@@ -212,6 +212,7 @@ def _time(seconds: float) -> str:
 
 def _size(n: float) -> str:
     for size, unit in SIZES:
-        if n >= size:
+        # Three digits never round up to four.
+        if n >= 0.9995 * 1000 * size / 1024:
             return f"{n / size:.3g} {unit}"
     return f"{n:.3g} B"
