@@ -1,7 +1,7 @@
 """Benchmarks: Streamgauge beside what one would use instead, in one run, as ratios.
 
 >>> ' '.join(workloads())
-'audit deferral filters language packets page promise server spine synopses windows'
+'audit capacity connectors deferral filters language packets page promise server spine synopses windows'
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from rich.console import Console
 
 from bench import (
     audit,
+    capacity,
+    connectors,
     deferral,
     filters,
     language,
@@ -27,6 +29,8 @@ from streamgauge.kernel.errors import QueryNotFound
 
 _ALL = (
     audit,
+    capacity,
+    connectors,
     deferral,
     filters,
     language,

@@ -30,6 +30,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamgauge.alerts.watcher import Watcher
     from streamgauge.audit.auditor import Auditor
+    from streamgauge.capacity.planning import plan_capacity
+    from streamgauge.capacity.workload import Asked
     from streamgauge.contracts.answer import Answer, Charge
     from streamgauge.contracts.contract import Contract
     from streamgauge.contracts.row_change import RowChange
@@ -84,6 +86,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "alerts.watcher": "Watcher",
     "audit.auditor": "Auditor",
+    "capacity.planning": "plan_capacity",
+    "capacity.workload": "Asked",
     "contracts.answer": "Answer Charge",
     "contracts.contract": "Contract",
     "contracts.row_change": "RowChange",
@@ -112,6 +116,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 
 __all__ = [
     "Answer",
+    "Asked",
     "Auditor",
     "Charge",
     "Contract",
@@ -157,6 +162,7 @@ __all__ = [
     "mqtt",
     "on_change",
     "on_close",
+    "plan_capacity",
     "plant",
     "plot",
     "push",

@@ -55,6 +55,7 @@ COMMANDS = {
     "run": "run",
     "serve": "serve",
     "plan": "plan",
+    "plan-capacity": "capacity",
     "sql": "sql",
     "register": "changes",
     "ls": "queries",

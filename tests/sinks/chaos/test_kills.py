@@ -15,8 +15,8 @@ import pytest
 import streamgauge as sg
 from streamgauge.log.home import Home
 from streamgauge.testing.waiting import wait_until
+from tests.kafka_broker import Broker, running_broker
 from tests.postgres_server import postgres
-from tests.sinks.broker import Broker, restartable
 from tests.sinks.world import World, as_rows, as_told, given, records_in, rows_in, said
 
 VICTIM = Path(__file__).with_name("victim.py")
@@ -26,7 +26,7 @@ SECONDS = 120
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with restartable(tmp_path_factory.mktemp("broker")) as running:
+    with running_broker(tmp_path_factory.mktemp("broker")) as running:
         yield running
 
 

@@ -1,0 +1,198 @@
+"""Observed: the workload of a home that runs, from its commits, its registry and its state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from streamgauge.capacity.workload import PANED, PARSED, Asked, Workload
+from streamgauge.engine import state as wire
+from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.deferral_piece import DeferralPiece
+from streamgauge.engine.pane_piece import PanePiece, shape_of
+from streamgauge.engine.pieces import Piece
+from streamgauge.engine.progress import StreamState
+from streamgauge.engine.summary_piece import SummaryPiece
+from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.time import SECOND
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal, Page
+from streamgauge.plan.latest import deferred
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.sharing import TableKey, piece_of
+from streamgauge.plan.view import View
+from streamgauge.results.change_log import commits
+
+# Epochs that are looked at, counted from the newest.
+RECENT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Rows, answers and files a second of the clock, and seconds of event time in one of them."""
+
+    rows: float
+    answers: float
+    files: float
+    speed: float
+
+
+def observed(home: Home) -> Workload:
+    """What a home carries now.
+
+    Views of rows other than selections are counted as selections. A window of rows, a landmark or
+    a decay is counted as a window of one pane.
+    """
+    epoch = home.committed()
+    registry = registry_at(home, epoch)
+    states = _states(home, epoch)
+    rates = _rates(home)
+    asked = _asked(registry, states, home.shards)
+    if not asked:
+        raise BindError(
+            f"nothing is asked of {home.path}",
+            f"it has {len(registry.streams)} streams and no running query",
+            "register queries, or describe the workload: --rows, --series, --queries",
+        )
+    ticks = [stream.tick / SECOND for stream in registry.streams.values()]
+    series = max([len(s.series.names.values) for s in states[0].values()], default=1)
+    found = Workload(
+        rows=rates.rows,
+        series=max(1, series),
+        asked=asked,
+        tick=min(ticks) / rates.speed,
+        source=_source(registry),
+        files=rates.files,
+    )
+    return _with_answers(found, rates)
+
+
+def _states(home: Home, epoch: int) -> list[dict[str, StreamState]]:
+    """Streams as each shard knows them."""
+    found = []
+    for shard in range(home.shards):
+        path = home.state(epoch, shard)
+        data = path.read_bytes() if path.exists() else None
+        if data is None:
+            raise BindError(
+                f"{home.path} has no epoch yet",
+                "a workload is read from epochs with rows",
+                "run it for a while, or describe the workload: --rows, --series, --queries",
+            )
+        found.append(wire.from_bytes(data, shard, home.shards).streams)
+    return found
+
+
+def _rates(home: Home) -> Rates:
+    records = [record for record in commits(home) if record["rows"]][-RECENT:]
+    journal = Journal(home)
+    pages = [journal.page(record["epoch"]) for record in records]
+    if len(pages) < 2:
+        raise BindError(
+            f"too few epochs of {home.path} have rows",
+            f"{len(pages)} of them; rates need two",
+            "run it for a while, or describe the workload: --rows, --series, --queries",
+        )
+    clock = (pages[-1].landed_at - pages[0].landed_at) / SECOND
+    event = max(_passed(pages), 1e-6)
+    clock = clock if clock > 0.0 else event
+    rows = sum(record["rows"] for record in records[1:])
+    answers = sum(record["answers"] for record in records[1:])
+    files = sum(len(page.segments) for page in pages[1:])
+    return Rates(rows / clock, answers / clock, files / clock, event / clock)
+
+
+def _passed(pages: list[Page]) -> float:
+    """Seconds of event time between two pages, of the stream that moved most."""
+    first, last = pages[0].peaks, pages[-1].peaks
+    return max([(last[name] - first.get(name, last[name])) / SECOND for name in last], default=0.0)
+
+
+def _source(registry: Registry) -> str:
+    """A source whose rows are parsed, where one stream has such; else files."""
+    for stream in registry.streams.values():
+        source = stream.source_dict()
+        if source["kind"] in PARSED:
+            return str(source["kind"])
+        if source.get("format", "parquet") != "parquet":
+            return "lines"
+    return "files"
+
+
+def _asked(
+    registry: Registry, states: list[dict[str, StreamState]], shards: int
+) -> tuple[Asked, ...]:
+    found: dict[tuple[str, int, float, float], Asked] = {}
+    pieces: dict[tuple[str, int, float, float], set[str]] = {}
+    for standing in registry.queries.values():
+        if standing.status != "running":
+            continue
+        one, piece = _one(registry, standing, states, shards)
+        key = (one.kind, one.members, one.window, one.slide)
+        pieces.setdefault(key, set()).add(piece)
+        if key in found:
+            many = found[key].queries + one.queries
+            found[key] = replace(
+                found[key], queries=many, groups=max(found[key].groups, one.groups)
+            )
+        else:
+            found[key] = one
+    return tuple(
+        replace(one, pieces=len(pieces[key])) if one.kind in PANED else one
+        for key, one in found.items()
+    )
+
+
+def _one(
+    registry: Registry, standing: Standing, states: list[dict[str, StreamState]], shards: int
+) -> tuple[Asked, str]:
+    """One standing query as a workload has it, and the piece of work it shares."""
+    if isinstance(standing.asked, View) or standing.query.parts:
+        return Asked("selection", 1), ""
+    query = standing.query
+    key = piece_of(registry, standing)
+    held = [_piece(state.get(query.stream), key.text()) for state in states]
+    if isinstance(key, TableKey):
+        stream = registry.streams[query.stream]
+        slide, panes = shape_of(registry, stream, key, standing) if key.width else (1, 1)
+        seconds = max(slide * stream.tick / SECOND, stream.tick / SECOND)
+        kind = "summary" if standing.model else "window"
+        groups = sum(len(p.groups.texts) for p in held if isinstance(p, PanePiece | SummaryPiece))
+        window = max(seconds, panes * key.width / SECOND)
+        return Asked(kind, 1, groups=max(1, groups), window=window, slide=seconds), key.text()
+    everyone = max([len(s[query.stream].series.names.values) for s in states], default=1)
+    members = len(query.series) if query.series is not None else everyone
+    if not deferred(query):
+        return Asked("latest", 1, members=max(1, members)), key.text()
+    sizes = [
+        size
+        for piece in held
+        if isinstance(piece, DeferralPiece)
+        for number, _, size in piece.who
+        if number == standing.id
+    ]
+    cells = max(1, sum(sizes))
+    kind = "watched" if query.regime == "watch" else "deferred"
+    if query.cells:
+        members = max(1, round(_linked(held, everyone) / cells))
+    return Asked(kind, cells, members=max(1, members)), key.text()
+
+
+def _linked(held: list[Piece | None], everyone: int) -> int:
+    """Members of all cells of a family; where they are not known, each series is in one cell."""
+    rosters = [p.roster for p in held if isinstance(p, DeferralPiece) and p.roster is not None]
+    return sum(len(roster.links.member) for roster in rosters) or everyone
+
+
+def _piece(state: StreamState | None, key: str) -> Piece | None:
+    return None if state is None else state.pieces.get(key)
+
+
+def _with_answers(load: Workload, rates: Rates) -> Workload:
+    """The answers that were given, shared among the kinds as they would be expected."""
+    expected = [one.given(load.rows, load.tick) for one in load.asked]
+    total = sum(expected)
+    share = rates.answers / total if total else 0.0
+    asked = tuple(
+        replace(one, answers=each * share) for one, each in zip(load.asked, expected, strict=True)
+    )
+    return replace(load, asked=asked)

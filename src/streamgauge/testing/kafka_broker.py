@@ -1,0 +1,137 @@
+"""A real Kafka broker in KRaft mode on loopback; its jars come by name through Maven."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import socket
+import subprocess
+import uuid
+from pathlib import Path
+
+from streamgauge.kernel.errors import MissingRuntime
+from streamgauge.testing.waiting import wait_until
+
+VERSION = "3.9.1"
+POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
+<modelVersion>4.0.0</modelVersion>
+<groupId>test</groupId><artifactId>broker</artifactId><version>1</version>
+<dependencies>
+<dependency>
+<groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version>
+</dependency>
+<dependency>
+<groupId>org.slf4j</groupId><artifactId>slf4j-nop</artifactId><version>1.7.36</version>
+</dependency>
+</dependencies>
+</project>
+"""
+SETTINGS = """process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={logs}
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+group.initial.rebalance.delay.ms=0
+num.partitions=1
+"""
+
+
+def jars() -> Path:
+    """Directory of the broker's jars; fetched once for all runs of this user."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    place = cache / "streamgauge" / f"kafka-{VERSION}"
+    if not place.exists():
+        maven = shutil.which("mvn")
+        if maven is None:
+            raise _missing("Maven is not here to fetch its jars")
+        building = place.with_name(f"{place.name}.{uuid.uuid4().hex}")
+        building.mkdir(parents=True)
+        (building / "pom.xml").write_text(POM)
+        command = [maven, "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=."]
+        done = subprocess.run(command, cwd=building, capture_output=True, text=True, timeout=400)
+        if done.returncode:
+            shutil.rmtree(building)
+            raise _missing(f"Maven could not fetch its jars: {done.stdout[-300:]}")
+        try:
+            building.rename(place)
+        except OSError:
+            # Another run was faster.
+            shutil.rmtree(building)
+    return place
+
+
+class Broker:
+    """A broker on one directory and one port, which can be stopped and started again.
+
+    Parameters
+    ----------
+    directory
+        Where its records are; they outlast a stop.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        java = shutil.which("java")
+        if java is None:
+            raise _missing("Java is not here to run it")
+        self.directory = directory
+        self.port, controller = _free_ports(2)
+        self.address = f"127.0.0.1:{self.port}"
+        self._settings = directory / "server.properties"
+        self._settings.write_text(
+            SETTINGS.format(port=self.port, controller=controller, logs=directory / "kafka-logs")
+        )
+        self._program = [java, "-Xmx384m", "-cp", f"{jars()}/*"]
+        self._running: subprocess.Popen[bytes] | None = None
+        number = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        storage = ["kafka.tools.StorageTool", "format", "-t", number, "-c", str(self._settings)]
+        subprocess.run([*self._program, *storage], check=True, capture_output=True, timeout=120)
+
+    def start(self) -> None:
+        """Start it, on what it had when it was stopped; return when it listens."""
+        with (self.directory / "kafka.log").open("ab") as log:
+            command = [*self._program, "kafka.Kafka", str(self._settings)]
+            self._running = subprocess.Popen(command, stdout=log, stderr=log)
+        wait_until(lambda: _listens(self.port), 120, what="the Kafka broker")
+
+    def stop(self) -> None:
+        """Kill it."""
+        if self._running is not None:
+            self._running.kill()
+            self._running.wait()
+            self._running = None
+
+    def __enter__(self) -> Broker:
+        self.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
+
+
+def _missing(why: str) -> MissingRuntime:
+    return MissingRuntime("no Kafka broker can be run", why, "install Java 17 and Maven")
+
+
+def _free_ports(n: int) -> list[int]:
+    """Ports that are free, held together until all are known, so that they differ."""
+    probes = [socket.socket() for _ in range(n)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [int(probe.getsockname()[1]) for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
