@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LOCK := requirements-dev.lock
+EXTRAS := spark,edge,mqtt,kafka,postgres,tables,server,otel,notebook,dev
+COMMA := ,
 QUICK := not slow and not synopses and not guarantees and not spark and not chaos and not cluster and not nightly
 ALONE := spark or chaos or cluster
 
@@ -29,7 +31,7 @@ $(STAMP): pyproject.toml $(LOCK)
 		$$python -m venv $(VENV) || exit 1; \
 	fi
 	@echo "==> installing the package and its tools (Spark is large: some minutes the first time)"
-	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[spark,edge,kafka,postgres,tables,server,otel,notebook,dev]' -c $(LOCK)
+	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[$(EXTRAS)]' -c $(LOCK)
 	@touch $@
 	@echo "==> installed; next: make demo, make quick or make test"
 
@@ -79,7 +81,7 @@ docs: install ## check the links and run the examples of the documentation
 	@$(BIN)/python -m pytest -q -m "$(QUICK)" tests/test_docs.py src
 
 lock: install ## resolve the versions of the developer tools anew
-	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --extra spark --extra edge --extra kafka --extra postgres --extra server --extra otel --extra notebook --extra dev \
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade $(patsubst %,--extra %,$(subst $(COMMA), ,$(EXTRAS))) \
 		--strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links \
 		--no-emit-trusted-host --output-file $(LOCK) pyproject.toml
 

@@ -1,7 +1,9 @@
 """Benchmarks: Streamgauge beside what one would use instead, in one run, as ratios.
 
->>> ' '.join(workloads())
-'audit capacity connectors deferral filters language packets page promise server spine synopses windows'
+>>> print(*workloads()[:7])
+audit capacity connectors deferral filters language packets
+>>> print(*workloads()[7:])
+page promise server spine synopses windows
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def running_broker(directory: Path) -> Iterator[Broker]:
     try:
         broker = Broker(directory)
     except MissingRuntime as error:
-        pytest.skip(f"{error.message}: {error.detail}")
+        pytest.skip(f"{error.what}: {error.detail}")
     with broker:
         yield broker
 
