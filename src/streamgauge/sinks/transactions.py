@@ -8,6 +8,7 @@ again. Readers that read committed records see each once.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from streamgauge.kernel.errors import MissingRuntime
@@ -126,8 +127,10 @@ class TransactionalTopic:
         producer, self._producer = self._producer, None
         group, self._group = self._group, None
         if producer is not None:
-            producer.purge()
-            producer.flush(0)
+            # One that was shut out refuses even to forget what it has.
+            with suppress(*FAILURES):
+                producer.purge()
+                producer.flush(0)
         if group is not None:
             group.close()
 

@@ -15,7 +15,7 @@ SHOW THINGS;
 --   detail: line 1, column 6
 --     SHOW THINGS
 --          ^
---   hint: expected ALERTS, ANSWERS, FUNCTIONS, QUERIES, STREAMS, SUMMARIES, TABLES or 2 more
+--   hint: expected ALERTS, ANSWERS, FUNCTIONS, QUERIES, SINKS, STREAMS, SUMMARIES or 3 more
 
 SHOW ANSWERS OF heatt;
 -- QueryNotFound: no query named 'heatt'
