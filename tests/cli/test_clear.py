@@ -22,7 +22,9 @@ def grown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     gauge = sg.connect(tmp_path / "home", engine="local", shards=1)
     schema = sg.Schema.of(k="string", ts="time", x="float")
     gauge.stream("rows", sg.files(rows, format="csv"), time="ts", key="k", schema=schema)
-    gauge.register(sg.Query("n", "rows", sg.count(), window=sg.Range("5 s")))
+    gauge.register(
+        sg.Query("n", "rows", sg.count(), window=sg.Range("5 s"), answer=sg.every("1 s"))
+    )
     for number in range(20):
         second = f"2026-01-01T00:00:{number:02d}Z"
         (rows / f"{number:02d}.csv").write_text(f"k,ts,x\na,{second},{number}\n")
