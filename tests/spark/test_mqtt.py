@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import streamgauge as sg
 from streamgauge.engine.spark.mqtt import NAME, register
+from streamgauge.engine.spark.mqtt_feed import SparkMqttFeed
 from streamgauge.testing.waiting import wait_until
 from tests.engine.test_mqtt_feed import rows
 from tests.mosquitto_broker import Mosquitto
@@ -103,31 +104,37 @@ def test_mistakes_are_told(spark: SparkSession, broker: Mosquitto, tmp_path: Pat
     assert "no topic can match" in str(started.exception())
 
 
-def test_a_stream_from_mqtt_goes_on_from_its_newest_batch(
+def test_whichever_engine_lands_goes_on_from_the_newest_batch(
     spark: SparkSession, broker: Mosquitto, tmp_path: Path
 ) -> None:
+    gauge = sg.connect(tmp_path / "home", engine="local", shards=1)
     schema = sg.Schema.of(id="int", mqtt_topic="string", mqtt_received="time")
-    ids: list[object] = []
+    source = sg.mqtt(broker.url, "sensors/#")
+    gauge.stream("m", source, time="mqtt_received", key="mqtt_topic", schema=schema)
+    stream = gauge.trial().registry.streams["m"]
+    heard = gauge.home.root / "mqtt" / "m" / "heard.json"
     with Publisher(broker) as publisher:
         for turn in range(2):
-            gauge = sg.connect(tmp_path / "home", shards=1, master="local[2,4]")
-            source = sg.mqtt(broker.url, "sensors/#")
-            gauge.stream("m", source, time="mqtt_received", key="mqtt_topic", schema=schema)
-            with gauge:
-                gauge.start()
-                heard = gauge.home.root / "mqtt" / "m" / "heard.json"
-                wait_until(heard.exists, PATIENCE, what="the subscription")
-                sent = [f'{{"id": {100 * turn + k}}}' for k in range(100)]
-                publisher.send_all("sensors/a", [*sent, "junk"])
-                wait_until(
-                    lambda g=gauge, t=turn: len(rows(g.home, "id")) == 100 * (t + 1),
-                    PATIENCE,
-                    what="rows of this turn",
-                )
-                wait_until(
-                    lambda g=gauge, t=turn: g.dead_letters("m").num_rows == t + 1,
-                    PATIENCE,
-                    what="the dead letter",
-                )
-                ids = rows(gauge.home, "id")
-    assert ids == list(range(200)), "each once, in the order of arrival"
+            feed = SparkMqttFeed(spark, gauge.home, stream)
+            feed.start()
+            wait_until(heard.exists, 2 * PATIENCE, what="the subscription")
+            send(publisher, turn)
+            wait_until(
+                lambda f=feed, t=turn: f.failure or f.reached({0: 101 * (t + 1)}),
+                2 * PATIENCE,
+                what="the messages of this turn",
+            )
+            assert feed.failure is None
+            feed.stop()
+        with gauge:
+            gauge.start()
+            send(publisher, 2)
+            wait_until(lambda: len(rows(gauge.home, "id")) == 300, PATIENCE, what="all rows")
+            wait_until(lambda: gauge.dead_letters("m").num_rows == 3, PATIENCE, what="the rest")
+    assert rows(gauge.home, "id") == list(range(300)), "each once, in the order of arrival"
+
+
+def send(publisher: Publisher, turn: int) -> None:
+    """A hundred messages with numbers of their own, and one that is none."""
+    good = [f'{{"id": {100 * turn + k}}}' for k in range(100)]
+    publisher.send_all("sensors/a", [*good, "junk"])
