@@ -27,7 +27,7 @@ def cores(load: Workload, fresh: float) -> float:
         return math.inf
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     kind=st.sampled_from(list(KINDS)),
     rows=st.floats(100.0, 100_000.0),

@@ -35,8 +35,9 @@ class Estimate:
 
     Examples
     --------
-    >>> Estimate.around(10.0, 0.1)
-    Estimate(value=10.0, low=8.483429..., high=11.787685...)
+    >>> one = Estimate.around(10.0, 0.1)
+    >>> round(one.low, 2), round(one.high, 2)
+    (8.48, 11.79)
     >>> both = Estimate.around(10.0, 0.1) + Estimate.around(10.0, 0.1)
     >>> both.value, both.high < 2 * 11.787685
     (20.0, True)

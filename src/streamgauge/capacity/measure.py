@@ -63,7 +63,8 @@ def measured(
     probes = all_probed(designed(quick=quick), tell)
     if not cores:
         known = Costs.packaged()
-        found = assembled(probes, [], about)
+        kept = {"spark_measured": known.about.get("measured")}
+        found = assembled(probes, [], {**about, **kept})
         single = {**found.single, "crowding": known.one("crowding")}
         return replace(found, spark=known.spark, driver=known.driver, single=single)
     turned: list[Turned] = []

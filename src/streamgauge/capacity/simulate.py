@@ -101,7 +101,7 @@ def simulate(
     >>> from streamgauge.capacity.workload import Asked, Workload
     >>> model = Model(Costs.packaged(), Workload(1_000.0, 100, (Asked("latest", 10),)), 1)
     >>> calm = simulate(model, every=5.0, disorder=CALM)
-    >>> calm.stable, abs(calm.seconds[0] - model.seconds(5.0).value) < 1e-9
+    >>> calm.stable, bool(abs(calm.seconds[0] - model.seconds(5.0).value) < 1e-9)
     (True, True)
     """
     chaos = disorder or Disorder()
