@@ -20,7 +20,7 @@ from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 COMMANDS = (
     "demo", "run", "serve", "plan", "sql", "register", "ls", "show", "answers", "alter", "pause",
     "resume", "drop", "explain", "streams", "agents", "alerts", "audit", "edge", "dead-letters",
-    "export", "doctor", "bench",
+    "export", "clear", "doctor", "bench",
 )  # fmt: skip
 
 
