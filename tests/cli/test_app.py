@@ -20,7 +20,7 @@ from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 COMMANDS = (
     "demo", "run", "serve", "plan", "sql", "register", "ls", "show", "answers", "alter", "pause",
     "resume", "drop", "explain", "streams", "agents", "alerts", "sinks", "audit", "edge",
-    "dead-letters", "export", "doctor", "bench",
+    "dead-letters", "export", "clear", "doctor", "bench", "jars", "capture", "plan-capacity",
 )  # fmt: skip
 
 

@@ -1,0 +1,41 @@
+"""Kafka to Kafka through a cluster that loses driver, workers and broker: each record once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streamgauge.engine.spark import jars
+from streamgauge.kernel.errors import MissingRuntime
+from tests.cluster.between_topics import Between, every_record_once
+from tests.cluster.standalone import Cluster
+from tests.kafka_broker import running_broker
+
+
+@pytest.fixture
+def between(cluster: Cluster, tmp_path: Path) -> Iterator[Between]:
+    try:
+        jars.fetch("kafka", nearest=True)
+    except MissingRuntime as error:
+        pytest.skip(f"{error.what}: {error.detail}")
+    folder = tmp_path / "broker"
+    folder.mkdir()
+    with running_broker(folder) as broker:
+        made = Between(broker, cluster, tmp_path)
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
+
+
+def test_every_record_once_under_kills(between: Between) -> None:
+    every_record_once(between, n=6_000, kills=3, seed=2, a_second=150)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_every_record_once_under_twenty_five_kills(between: Between) -> None:
+    every_record_once(between, n=60_000, kills=25, seed=7, a_second=200)
