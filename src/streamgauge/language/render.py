@@ -163,7 +163,7 @@ def _create_stream(made: CreateStream) -> str:
         columns = (f"{quoted(name)} {kind.upper()}" for name, kind in made.columns)
         text += f" ({', '.join(columns)})"
     text += f" FROM {made.source.upper()}"
-    if made.source == "files" or made.path:
+    if made.source in ("files", "kafka") or made.path:
         text += f" {text_words(made.path)}"
     if "topic" in options:
         text += f" TOPIC {text_words(options.pop('topic'))}"
