@@ -18,10 +18,12 @@ from streamgauge.cli.app import Application
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 
 COMMANDS = (
-    "demo", "run", "serve", "plan", "sql", "register", "ls", "show", "answers", "alter", "pause",
-    "resume", "drop", "explain", "streams", "agents", "alerts", "sinks", "audit", "edge",
-    "dead-letters", "export", "clear", "doctor", "bench", "jars", "capture", "plan-capacity",
+    "demo", "run", "serve", "plan", "plan-capacity", "sql", "register", "ls", "show", "answers",
+    "alter", "pause", "resume", "drop", "explain", "streams", "agents", "alerts", "sinks", "audit",
+    "edge", "capture", "dead-letters", "export", "clear", "doctor", "jars", "bench",
 )  # fmt: skip
+# What works beside a home, or before there is one.
+HOMELESS = ("bench", "capture", "edge", "jars")
 
 
 def application(error: BaseException) -> Application:
@@ -50,7 +52,7 @@ def test_help_lists_all_commands_and_exit_codes(call) -> None:
 def test_every_command_has_help_and_a_home(call, command: str) -> None:
     result = call(command, "--help")
     assert result.exit_code == 0
-    assert command in ("bench", "edge") or "--home" in result.stdout
+    assert command in HOMELESS or "--home" in result.stdout
 
 
 def test_a_command_without_its_packages_says_what_to_install(monkeypatch) -> None:

@@ -43,7 +43,8 @@ Exit codes:
   8    the job stopped, or did not do what was asked in time
   9    two synopses that do not fit, or a question one cannot answer
   10   a text that is no statement of the language
-  11   answers that were cleared away
+  11   a target of a sink does not take answers
+  12   answers that were cleared away
   130  ended by Ctrl-C, after a clean stop (SIGTERM ends run and demo with 0)
 """
 
