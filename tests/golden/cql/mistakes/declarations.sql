@@ -164,7 +164,7 @@ CREATE STREAM s (a INT, a INT, ts TIME) FROM FILES 'x' TIME ts;
 
 CREATE STREAM s (a INT, ts TIME) FROM FILES 'x' FORMAT xml TIME ts;
 -- BindError: unknown format 'xml' of stream 's'
---   detail: formats are parquet, csv, jsonl
+--   detail: formats are parquet, csv, jsonl, pcap, flows, access_log
 --   hint: write FORMAT csv, for example
 
 CREATE STREAM s (a INT, ts TIME) FROM FILES 'x' TIME ts CHANGES b;
