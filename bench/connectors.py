@@ -22,6 +22,7 @@ from bench.peers.kafka_ours import ANSWERS
 from bench.queries import calibrate
 from bench.report import Bar, Line, Report, short
 from bench.topics import count_committed, drop_topics, fill
+from streamgauge.engine.spark.jars import fetch
 from streamgauge.testing.kafka_broker import Broker
 
 NAME = "connectors"
@@ -48,6 +49,8 @@ def run(*, quick: bool, data: Path | None, console: Console) -> Report:
     extent = QUICK_EXTENT if quick else FULL_EXTENT
     directory = Path(tempfile.mkdtemp(prefix="streamgauge-bench-"))
     try:
+        # A release of the connector that is older than Spark will do for a comparison.
+        fetch("kafka", nearest=True, tell=console.print)
         with Broker(directory) as broker:
             bench = _Connectors(extent, directory, broker.address, console)
             return bench.run(data, quick=quick)
