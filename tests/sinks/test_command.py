@@ -14,6 +14,7 @@ import streamgauge as sg
 from streamgauge.cli.app import main
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
+from streamgauge.testing.waiting import wait_until
 from tests.sinks.world import World
 
 # Nothing listens on the discard port of loopback.
@@ -64,6 +65,23 @@ def test_sinks_are_listed_with_what_hinders_them(world: World) -> None:
     assert 'streamgauge_sink_epochs_waiting{sink="board"}' in metrics
     assert "streamgauge_sinks_failing 1.0" in metrics
     assert "s3cret" not in f"{text}{found}{shown}{metrics}"
+
+
+def test_nothing_is_kept_of_a_sink_that_is_gone(world: World) -> None:
+    kept = world.gauge.home.root / "sinks" / "board"
+    world.gauge.create_sink("board", sg.to_postgres(NOBODY, "answers"))
+    world.gauge.start()
+    world.failing("board")
+    assert (kept / "state.json").exists()
+    world.gauge.drop_sink("board")
+    world.gauge.drain(timeout=60)
+    wait_until(lambda: not kept.exists(), 60, what="the folder to go")
+    # As if the job had died before it came to that.
+    kept.mkdir()
+    world.gauge.stop()
+    (kept / "state.json").write_text('{"epoch": 1}')
+    world.gauge.start()
+    wait_until(lambda: not kept.exists(), 60, what="the folder to go")
 
 
 def test_a_job_without_sinks_keeps_no_registry_for_them(world: World) -> None:

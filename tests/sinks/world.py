@@ -24,11 +24,11 @@ CREATE QUERY hot AS SELECT series, value FROM plant [RANGE 2 SECONDS] WHERE valu
 class World:
     """A home fed with readings second by second while its job runs."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, gauge: sg.Gauge | None = None) -> None:
         self.source = folder / "source"
         self.source.mkdir()
         self.second = 0
-        self.gauge = sg.connect(folder / "home", engine="local")
+        self.gauge = gauge or sg.connect(folder / "home", engine="local")
         schema = sg.Schema.of(ts="time", series="string", site="string", value="float")
         files = sg.files(self.source, "csv")
         self.gauge.stream("plant", files, time="ts", key="series", schema=schema)
@@ -50,7 +50,7 @@ class World:
 
     def deliver(self) -> None:
         """Wait until all that is there is answered and delivered."""
-        self.gauge.drain(timeout=60)
+        self.gauge.drain(timeout=150)
         wait_until(self.current, 60, what="all deliveries")
 
     def current(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 import time
 from collections.abc import Collection
@@ -14,6 +15,8 @@ from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.plan.registry import Registry
+from streamgauge.results.follower import STATE
+from streamgauge.sinks.report import FOLDER
 
 if TYPE_CHECKING:
     from streamgauge.sinks.delivery import Delivery
@@ -43,7 +46,7 @@ class Sinks:
         self._declared = False
         self._scanned = Journal(home).last()
         self._epoch = 0
-        self._read_at = -1
+        self._read_at = self._cleared_at = -1
         self._queries: Collection[str] = ()
         self._halt = threading.Event()
         self._thread: threading.Thread | None = None
@@ -52,7 +55,8 @@ class Sinks:
         """Deliver in threads of its own; `declared` says that a sink was there when this was."""
         self._halt.clear()
         self._epoch = self.home.committed()
-        self._declared |= declared
+        # Of a sink that is gone there may be something to clear away.
+        self._declared |= declared or (self.home.root / FOLDER).exists()
         self._thread = threading.Thread(target=self._run, name="streamgauge-sinks", daemon=True)
         self._thread.start()
 
@@ -69,7 +73,7 @@ class Sinks:
             threading.Event().wait(POLL_SECONDS)
         for name in list(self._running):
             self._running.pop(name).stop()
-        self._registry, self._read_at = None, -1
+        self._registry, self._read_at, self._cleared_at = None, -1, -1
 
     def _run(self) -> None:
         while True:
@@ -91,7 +95,7 @@ class Sinks:
         while self.home.commit(self._epoch + 1).exists():
             self._epoch += 1
         registry = self._bring(self._epoch)
-        if registry is None or (not registry.sinks and not self._running):
+        if registry is None:
             return
         if registry.changed > self._read_at:
             self._queries, self._read_at = frozenset(registry.queries), registry.epoch
@@ -99,14 +103,23 @@ class Sinks:
             standing = registry.sinks.get(name)
             if standing is None or standing.born != delivery.known.standing.born:
                 self._running.pop(name).stop()
-        # The clients of targets are imported where there is a sink.
-        module = import_module("streamgauge.sinks.delivery")
+        self._forget(registry)
         for name, standing in registry.sinks.items():
+            # The clients of targets are imported where there is a sink.
+            module = import_module("streamgauge.sinks.delivery")
             known = module.Known(standing, self._queries, registry.epoch)
             if name in self._running:
                 self._running[name].known = known
             elif time.monotonic() >= self._again.get(name, 0.0):
                 self._begin(name, module.Delivery(self.home, known))
+
+    def _forget(self, registry: Registry) -> None:
+        """Clear away what is saved of sinks that are gone: answers are kept for the others only."""
+        if registry.changed > self._cleared_at:
+            for kept in (self.home.root / FOLDER).glob(f"*/{STATE}"):
+                if kept.parent.name not in registry.sinks:
+                    shutil.rmtree(kept.parent, ignore_errors=True)
+            self._cleared_at = registry.epoch
 
     def _begin(self, name: str, delivery: Delivery) -> None:
         try:
