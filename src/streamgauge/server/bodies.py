@@ -200,7 +200,7 @@ _Part = tuple[pa.Table, pa.Table, dict[int, Taken]]
 
 
 def _read_as(stream: Stream, format: str) -> Stream:
-    source = {**stream.source_dict(), "format": format}
+    source = {**stream.source_dict(), "kind": "files", "format": format}
     return replace(stream, source=tuple(source.items()))
 
 
