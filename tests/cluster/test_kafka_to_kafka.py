@@ -25,17 +25,16 @@ def between(cluster: Cluster, tmp_path: Path) -> Iterator[Between]:
     with running_broker(folder) as broker:
         made = Between(broker, cluster, tmp_path)
         try:
-            made.start()
             yield made
         finally:
             made.stop()
 
 
 def test_every_record_once_under_kills(between: Between) -> None:
-    every_record_once(between, n=6_000, kills=3, seed=2, a_second=150)
+    every_record_once(between, kills=3, seed=2, a_second=300)
 
 
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
 def test_every_record_once_under_twenty_five_kills(between: Between) -> None:
-    every_record_once(between, n=60_000, kills=25, seed=7, a_second=200)
+    every_record_once(between, kills=25, seed=7, a_second=300)
