@@ -50,7 +50,7 @@ def test_what_is_old_goes_and_is_told(call, read, grown: Path) -> None:
     assert kept == [answer for answer in before if answer["epoch"] > 16]
     assert kept
     result = call("answers", "n", "--home", grown, "--since-epoch", 3)
-    assert result.exit_code == 11
+    assert result.exit_code == 12
     assert "epoch 4 was cleared away" in result.stderr
 
 

@@ -59,7 +59,7 @@ def test_what_the_page_says_about_names_holds(gauge: sg.Gauge) -> None:
 def test_the_statements_of_the_readme_run(gauge: sg.Gauge) -> None:
     for text in re.findall(r"```sql\n(.*?)```", README, re.DOTALL):
         gauge.sql(text)
-    assert {"p95", "apart", "load"} == set(gauge.trial().registry.queries)
+    assert {"p95", "apart", "load", "used"} == set(gauge.trial().registry.queries)
 
 
 def test_the_script_of_the_examples_fits_the_example_project(tmp_path: Path) -> None:
