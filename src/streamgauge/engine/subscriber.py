@@ -47,6 +47,7 @@ PAUSE_SECONDS = 0.05
 CONNECT_SECONDS = 10.0
 # One that was killed a moment ago may still be on its way out.
 LOCK_TRIES = 30
+KNOWN_MESSAGES = 4_000
 GROUP_BYTES = 8 << 20
 # The retained message of a topic comes with a new subscription, not with each connection.
 RETAINED_ONCE = 1
@@ -112,7 +113,8 @@ class Subscriber:
         self._held.enter_context(self._hold())
         # A group is written before it is acknowledged, and acknowledgements of the one before
         # may be lost with the connection; brokers send a little more than they were asked to.
-        window = 4 * self.asked.inflight
+        # Some brokers have more under way than they were allowed.
+        window = max(KNOWN_MESSAGES, 4 * self.asked.inflight)
         self.messages = Messages(
             self.directory / MESSAGES,
             limit=self.asked.limit,
