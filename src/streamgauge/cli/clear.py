@@ -9,9 +9,10 @@ import click
 
 from streamgauge.cli.as_json import json_option, say_json
 from streamgauge.cli.options import home_option, open_home
+from streamgauge.engine import upkeep
 from streamgauge.engine.job import MAX_ROWS
 from streamgauge.engine.lander import Lander
-from streamgauge.engine.upkeep import NEWEST_PAGES, kept_for
+from streamgauge.engine.upkeep import kept_for
 from streamgauge.log.clearing import followers
 from streamgauge.log.home import Home
 from streamgauge.log.lock import holding
@@ -70,5 +71,5 @@ def clear(home: Path, keep: str | None, as_json: bool) -> None:
 
 def _waiting(home: Home) -> dict[str, int]:
     """Who keeps more from going than the newest pages, which stay anyhow."""
-    edge = home.committed() - NEWEST_PAGES
+    edge = home.committed() - upkeep.NEWEST_PAGES
     return {name: place for name, place in followers(home).items() if place < edge}
