@@ -30,10 +30,6 @@ def between(cluster: Cluster, tmp_path: Path) -> Iterator[Between]:
             made.stop()
 
 
-def test_every_record_once_under_kills(between: Between) -> None:
-    every_record_once(between, kills=3, seed=2, a_second=300)
-
-
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
 def test_every_record_once_under_twenty_five_kills(between: Between) -> None:
