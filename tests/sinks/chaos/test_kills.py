@@ -19,6 +19,8 @@ from tests.kafka_broker import Broker, running_broker
 from tests.postgres_server import postgres
 from tests.sinks.world import World, as_rows, as_told, given, records_in, rows_in, said
 
+# The victim shares the questions of these tests.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 VICTIM = Path(__file__).with_name("victim.py")
 KILLS = 10
 SECONDS = 120
@@ -60,7 +62,9 @@ def test_a_job_killed_at_any_instant_loses_and_repeats_no_answer(
         command.append(server.whole_url)
         for kill in range(KILLS + 1):
             with (tmp_path / "victim.log").open("ab") as log:
-                victim = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+                victim = subprocess.Popen(
+                    command, stdout=log, stderr=log, start_new_session=True, env=ENVIRONMENT
+                )
             before, noted = committed(home), delivered(home)
 
             def moved(
