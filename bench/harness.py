@@ -20,6 +20,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from streamgauge.capacity.process import tree_seconds
+
 ROOT = Path(__file__).resolve().parent.parent
 MASTER = "local[2]"
 SHARDS = 2
@@ -84,30 +86,8 @@ class Outcome:
         return self.rows / self.cpu_seconds if self.rows and self.cpu_seconds else None
 
 
-def cpu_seconds(pid: int | None = None) -> float | None:
-    """Processor time of a process and all below it so far; None where there is no /proc."""
-    root = Path("/proc")
-    if not (root / "self" / "stat").exists():
-        return None
-    spent: dict[int, float] = {}
-    below: dict[int, list[int]] = {}
-    for entry in root.iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            text = (entry / "stat").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        fields = text.rpartition(") ")[2].split()
-        number = int(entry.name)
-        spent[number] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-        below.setdefault(int(fields[1]), []).append(number)
-    total, waiting = 0.0, [pid or os.getpid()]
-    while waiting:
-        number = waiting.pop()
-        total += spent.get(number, 0.0)
-        waiting += below.get(number, [])
-    return total
+# Processor time of a process and all below it.
+cpu_seconds = tree_seconds
 
 
 def run_tasks(tasks: Sequence[Task]) -> list[Outcome]:

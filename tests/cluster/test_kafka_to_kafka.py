@@ -7,19 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.engine.spark import jars
-from streamgauge.kernel.errors import MissingRuntime
 from tests.cluster.between_topics import Between, every_record_once
 from tests.cluster.standalone import Cluster
+from tests.connectors import fetch_connectors, needed_connector
 from tests.kafka_broker import running_broker
 
 
 @pytest.fixture
 def between(cluster: Cluster, tmp_path: Path) -> Iterator[Between]:
-    try:
-        jars.fetch("kafka", nearest=True)
-    except MissingRuntime as error:
-        pytest.skip(f"{error.what}: {error.detail}")
+    fetch_connectors()
+    needed_connector("kafka")
     folder = tmp_path / "broker"
     folder.mkdir()
     with running_broker(folder) as broker:
