@@ -50,33 +50,31 @@ def test_killed_while_a_table_changes(tmp_path: Path) -> None:
     write_town(tmp_path, 0)
     write_rows(tmp_path, 0)
     home = Home.open(tmp_path / "home", shards=2)
-    towns = 0
     for life in range(6):
         victim = start(tmp_path)
         try:
-            for _ in range(2):
-                towns += 1
-                write_town(tmp_path, towns)
-                write_rows(tmp_path, towns)
-                # In the last life all is heard; the others end wherever the change is by then.
-                before = home.committed()
-                last = life == 5
-                wait_until(
-                    lambda n=towns, c=before, all_of=last: (
-                        heard(home) == n if all_of else home.committed() > c
-                    ),
-                    120,
-                    what=f"town {towns}",
-                )
+            change_town(tmp_path, home, 2 * life + 1, wholly=True)
+            # All but the last life end wherever this change is by then.
+            change_town(tmp_path, home, 2 * life + 2, wholly=life == 5)
         finally:
             kill_group(victim)
     found = [pq.read_table(change["path"])["town"][0].as_py() for change in refreshes(home)]
-    assert found[-1] == f"town-{towns}", "the last change is not lost"
+    assert found[-1] == "town-12", "the last change is not lost"
     assert all(one != other for one, other in pairwise(found)), "none twice"
     assert found == sorted(found, key=lambda town: int(town.removeprefix("town-")))
     answers = replayed(home)
     assert len({row["town"] for row in answers}) > 3
     assert replayed(home, anew=True) == answers
+
+
+def change_town(place: Path, home: Home, number: int, *, wholly: bool) -> None:
+    """Another town, then rows to join with it, which wait for the town if the change is whole."""
+    write_town(place, number)
+    if wholly:
+        wait_until(lambda: heard(home) == number, 120, what=f"town {number}")
+    before = home.committed()
+    write_rows(place, number)
+    wait_until(lambda: home.committed() > before, 120, what=f"rows of town {number}")
 
 
 def start(place: Path) -> subprocess.Popen[bytes]:
@@ -86,9 +84,11 @@ def start(place: Path) -> subprocess.Popen[bytes]:
 
 
 def heard(home: Home) -> int:
-    """Number of the town that is in force."""
-    path = registry_at(home, home.committed()).tables["towns"].path
-    return int(pq.read_table(path)["town"][0].as_py().removeprefix("town-"))
+    """Number of the town that is in force; -1 before there is one."""
+    table = registry_at(home, home.committed()).tables.get("towns")
+    if table is None:
+        return -1
+    return int(pq.read_table(table.path)["town"][0].as_py().removeprefix("town-"))
 
 
 def replayed(home: Home, *, anew: bool = False) -> list[dict[str, Any]]:
