@@ -18,6 +18,7 @@ from rich.console import Console
 from bench.check import Checked, check
 from bench.data import Card, Sizes, generate, load, prepare
 from bench.harness import Group, Outcome, Steps, Task, in_turns, middle, ratios, run_tasks
+from bench.peers.kafka_delay import AROUND_SECONDS
 from bench.peers.kafka_ours import ANSWERS
 from bench.queries import calibrate
 from bench.report import Bar, Line, Report, short
@@ -99,8 +100,11 @@ class _Connectors:
 
     def _measure(self, group: Group) -> list[Outcome]:
         with self.steps.step(", ".join(group)) as said:
-            drop_topics(self.address, ANSWERS, "copied")
-            shutil.rmtree(self.home, ignore_errors=True)
+            if "ours" in group:
+                drop_topics(self.address, ANSWERS)
+                shutil.rmtree(self.home, ignore_errors=True)
+            else:
+                drop_topics(self.address, "copied")
             outcomes = run_tasks(list(group.values()))
             if "ours" in group and not outcomes[0].missing:
                 self.delivered.append(count_committed(self.address, ANSWERS))
@@ -113,7 +117,7 @@ class _Connectors:
         if not rates:
             return Outcome(missing="no rate to take half of")
         pace = int(min(rates) / 2)
-        seconds = self.extent.paced_seconds
+        seconds = self.extent.paced_seconds + AROUND_SECONDS
         task = replace(ours, peer="kafka_delay", batches=pace, seconds=seconds, home="")
         with self.steps.step(f"{short(pace)} rows a second") as said:
             drop_topics(self.address, ANSWERS)

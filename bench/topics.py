@@ -168,17 +168,17 @@ def count_committed(address: str, topic: str) -> int:
 class Heard:
     """What a reader in a thread of its own has heard of a topic."""
 
-    delays: list[float] = field(default_factory=list)
+    delays: list[tuple[float, float]] = field(default_factory=list)
 
     def listen(self, address: str, topic: str, pulse: bytes, halt: threading.Event) -> None:
-        """Note how long after its instant each answer of the query `pulse` came."""
+        """Note of each answer of the query `pulse` its instant and how long after that it came."""
         reader = _reader(address)
         reader.subscribe([topic])
         while not halt.is_set():
             for message in reader.consume(10_000, 0.05):
                 if message.error() is None and message.key() == pulse:
-                    as_of = datetime.fromisoformat(json.loads(message.value())["as_of"])
-                    self.delays.append(time.time() - as_of.timestamp())
+                    as_of = datetime.fromisoformat(json.loads(message.value())["as_of"]).timestamp()
+                    self.delays.append((as_of, time.time() - as_of))
         reader.close()
 
 
