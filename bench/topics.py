@@ -6,8 +6,10 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import cycle, islice
 from typing import Any
 
 import confluent_kafka as kafka
@@ -17,7 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from bench.data import Card
+from bench.data import Card, parts, ticks_of
+from streamgauge.kernel.time import SECOND
 
 PARTITIONS = 4
 LOT_SECONDS = 0.05
@@ -43,13 +46,18 @@ def drop_topics(address: str, *topics: str) -> None:
         time.sleep(0.2)
 
 
+def heads(table: pa.Table) -> pa.Array:
+    """Each row as a JSON object of about ninety bytes, all but its time."""
+    parts: list[Any] = ['{"series":"', table["series"], '","value":']
+    parts += [table["value"].cast(pa.string()), ',"zone":"', table["zone"]]
+    parts += ['","kind":"', table["kind"], '","ts":', ""]
+    return pc.binary_join_element_wise(*parts)
+
+
 def as_json(table: pa.Table) -> list[bytes]:
-    """Each row as a JSON object of about ninety bytes; times are microseconds."""
-    ts = table["ts"].cast(pa.int64())
-    parts: list[Any] = ['{"series":"', table["series"], '","ts":', ts.cast(pa.string())]
-    parts += [',"value":', table["value"].cast(pa.string())]
-    parts += [',"zone":"', table["zone"], '","kind":"', table["kind"], '"}', ""]
-    text = pc.binary_join_element_wise(*parts)
+    """Each row as a JSON object; times are microseconds."""
+    ts = table["ts"].cast(pa.int64()).cast(pa.string())
+    text = pc.binary_join_element_wise(heads(table), ts, "}", "")
     found: list[bytes] = text.cast(pa.binary()).to_pylist()
     return found
 
@@ -58,20 +66,20 @@ def fill(address: str, topic: str, card: Card) -> int:
     """Write all prepared rows to a topic, each series in one partition; return how many."""
     make_topic(address, topic, PARTITIONS)
     lane = {name: number % PARTITIONS for number, name in enumerate(card.series)}
-    with Writer(address) as writer:
+    with Writer(address, topic) as writer:
         for path in sorted(card.path("rows").iterdir()):
             table = pq.read_table(path)
             lanes = [lane[name] for name in table["series"].to_pylist()]
-            writer.write(topic, as_json(table), lanes)
+            writer.write(as_json(table), lanes)
         return writer.written
 
 
 class Writer:
-    """A producer that waits when its queue is full and fails when a record does."""
+    """A producer that waits when its queue is full and counts what arrived in the end."""
 
-    def __init__(self, address: str) -> None:
-        self.written = 0
-        self._failed: list[str] = []
+    def __init__(self, address: str, topic: str) -> None:
+        self.topic, self.written = topic, 0
+        self._reader = _reader(address)
         self._producer = kafka.Producer(
             {
                 "bootstrap.servers": address,
@@ -83,54 +91,81 @@ class Writer:
             }
         )
 
-    def write(self, topic: str, values: list[bytes], lanes: list[int]) -> None:
+    def write(self, values: list[bytes], lanes: list[int]) -> None:
         """Write records in order."""
-        produce = self._producer.produce
+        produce, topic = self._producer.produce, self.topic
         for value, lane in zip(values, lanes, strict=True):
             while True:
                 try:
-                    produce(topic, value, partition=lane, on_delivery=self._told)
+                    produce(topic, value, partition=lane)
                     break
                 except BufferError:
                     self._producer.poll(0.1)
         self.written += len(values)
         self._producer.poll(0)
 
-    def _told(self, error: Any, _message: Any) -> None:
-        if error is not None:
-            self._failed.append(str(error))
-
     def __enter__(self) -> Writer:
         return self
 
     def __exit__(self, *_error: object) -> None:
         left = self._producer.flush(PATIENCE_SECONDS)
-        assert (left, self._failed) == (0, []), "records could not be written"
+        partitions = [kafka.TopicPartition(self.topic, lane) for lane in range(PARTITIONS)]
+        there = sum(self._reader.get_watermark_offsets(one)[1] for one in partitions)
+        self._reader.close()
+        assert (left, there) == (0, self.written), "records could not be written"
 
 
-def pace(address: str, topic: str, card: Card, rate: float, seconds: float) -> None:
-    """Write rows whose event time is now, so many a second, in lots of fifty milliseconds."""
-    dice = np.random.default_rng(5)
-    size = max(1, int(rate * LOT_SECONDS))
-    names = pa.array(card.series)
-    begun = time.monotonic()
-    with Writer(address) as writer:
-        for lot in range(int(seconds / LOT_SECONDS)):
-            wait = begun + lot * LOT_SECONDS - time.monotonic()
-            if wait > 0:
-                time.sleep(wait)
-            sid = dice.integers(0, len(names), size)
-            now = np.full(size, time.time_ns() // 1000)
-            table = pa.table(
-                {
-                    "series": names.take(pa.array(sid)),
-                    "ts": pa.array(now),
-                    "value": pa.array(np.round(dice.normal(100.0, 1.0, size), 3)),
-                    "zone": pa.array([card.zones[0]] * size),
-                    "kind": pa.array([card.kind] * size),
-                }
-            )
-            writer.write(topic, as_json(table), (sid % PARTITIONS).tolist())
+def rows_per_tick(card: Card) -> float:
+    """How many rows a tick of the prepared rows has, on average."""
+    ticks = sum(len(np.unique(ticks_of(part.ts, card.tick))) for part in parts(card))
+    return card.rows / ticks
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """So many rows a second, for some seconds; a tick of event time is `tick` seconds long."""
+
+    rate: float
+    seconds: float
+    tick: float
+
+    @property
+    def lot(self) -> int:
+        """Rows that are written together."""
+        return max(1, int(self.rate * LOT_SECONDS))
+
+    def write(self, address: str, topic: str, card: Card) -> None:
+        """Write the prepared rows, over and over, each lot at the instants of its rows.
+
+        A tick has as many rows as one of the prepared rows has, so that queries have the same
+        work for each row. All but the times is made ready before the clock runs.
+        """
+        lots = list(islice(_lots(card, self.lot), int(self.seconds / LOT_SECONDS)))
+        with Writer(address, topic) as writer:
+            sys.stdin.readline()
+            start, begun = time.time(), time.monotonic()
+            for number, (texts, lanes) in enumerate(lots):
+                rows = number * self.lot + np.arange(len(texts))
+                moments = start + np.floor(rows / (self.rate * self.tick)) * self.tick
+                instants = (moments * SECOND).astype(np.int64).tolist()
+                wait = begun + (number + 1) * LOT_SECONDS - time.monotonic()
+                if wait > 0:
+                    time.sleep(wait)
+                timed = [b"%b%d}" % pair for pair in zip(texts, instants, strict=True)]
+                writer.write(timed, lanes)
+
+
+def _lots(card: Card, size: int) -> Iterator[tuple[list[bytes], list[int]]]:
+    """The prepared rows in lots of a size, with their partitions; from the beginning again."""
+    lane = {name: number % PARTITIONS for number, name in enumerate(card.series)}
+    files = []
+    for path in sorted(card.path("rows").iterdir()):
+        table = pq.read_table(path)
+        lanes = [lane[name] for name in table["series"].to_pylist()]
+        files.append((heads(table).cast(pa.binary()).to_pylist(), lanes))
+    for texts, lanes in cycle(files):
+        for start in range(0, len(texts) - size + 1, size):
+            yield texts[start : start + size], lanes[start : start + size]
 
 
 def _reader(address: str) -> kafka.Consumer:
@@ -183,4 +218,4 @@ class Heard:
 
 
 if __name__ == "__main__":
-    pace(sys.argv[1], sys.argv[2], Card.read(sys.argv[3]), float(sys.argv[4]), float(sys.argv[5]))
+    Pace(*map(float, sys.argv[4:7])).write(sys.argv[1], sys.argv[2], Card.read(sys.argv[3]))

@@ -15,9 +15,9 @@ from bench.harness import Outcome, Task
 from bench.peers.kafka_ours import ANSWERS, open_gauge
 from bench.peers.ours import wait_for
 from bench.queries import STREAM, portfolio
-from bench.topics import PARTITIONS, Heard, make_topic
+from bench.topics import PARTITIONS, Heard, make_topic, rows_per_tick
 
-PACED, PULSE, TICK_SECONDS = "paced", "pulse", 0.25
+PACED, PULSE, PULSE_SECONDS = "paced", "pulse", 0.25
 WARM_SECONDS = 30.0
 # What opening a session, registering and ending may take besides.
 AROUND_SECONDS = 150.0
@@ -32,10 +32,14 @@ def run(task: Task) -> Outcome:
     """Pace rows at `batches` a second for `seconds`, less what is around; `form` is the broker."""
     measured = task.seconds - AROUND_SECONDS
     card = Card.read(task.prepared)
+    tick = round(rows_per_tick(card) / task.batches, 6)
+    figures = [str(task.batches), str(measured + WARM_SECONDS), str(tick)]
+    command = [sys.executable, "-m", "bench.topics", task.form, PACED, task.prepared, *figures]
+    pacing = subprocess.Popen(command, stdin=subprocess.PIPE)
     make_topic(task.form, PACED, PARTITIONS)
-    gauge = open_gauge(task, card, PACED, tick=TICK_SECONDS)
-    window = sg.Range(TICK_SECONDS)
-    pulse = sg.Query(PULSE, STREAM, sg.count(), window=window, answer=sg.every(TICK_SECONDS))
+    beat = tick * max(1, round(PULSE_SECONDS / tick))
+    gauge = open_gauge(task, card, PACED, tick=tick)
+    pulse = sg.Query(PULSE, STREAM, sg.count(), window=sg.Range(beat), answer=sg.every(beat))
     gauge.register(pulse, *portfolio(card, task.queries))
     gauge.create_sink("out", sg.to_kafka(task.form, ANSWERS))
     gauge.start()
@@ -44,17 +48,15 @@ def run(task: Task) -> Outcome:
         target=heard.listen, args=(task.form, ANSWERS, PULSE.encode(), halt)
     )
     listening.start()
-    command = [sys.executable, "-m", "bench.topics", task.form, PACED, task.prepared]
-    pacing = subprocess.Popen([*command, str(task.batches), str(measured + WARM_SECONDS)])
-    wait_for(lambda: pacing.poll() is not None, task.seconds, gauge)
+    # Rows wait until the job has begun, or what is measured is how it catches up.
+    wait_for(lambda: gauge.home.committed() > 0, AROUND_SECONDS, gauge)
+    pacing.communicate(b"\n", timeout=task.seconds)
     ended = time.time()
-    pacing.kill()
-    pacing.wait()
     gauge.stop()
     halt.set()
     listening.join()
     delays = np.array([delay for as_of, delay in heard.delays if as_of > ended - measured])
-    if len(delays) < measured / TICK_SECONDS / 2:
+    if len(delays) < measured / beat / 2:
         return Outcome(missing=f"only {len(delays)} answers came")
     p50, p99 = np.percentile(delays, (50, 99))
     facts = {"delay_p50": float(p50), "delay_p99": float(p99), "answers": float(len(delays))}

@@ -13,9 +13,11 @@ import streamgauge as sg
 from streamgauge.engine import lander as landing
 from streamgauge.engine.lander import Lander
 from streamgauge.engine.lanes import NO_PEAK, Lanes
+from streamgauge.kernel.files import write_json
 from streamgauge.kernel.time import SECOND, duration
 from streamgauge.log import inbox
-from streamgauge.log.batches import DEAD, Batch, folder, put_batch
+from streamgauge.log.batches import DEAD, Batch, batch_numbers, folder, newest_batch, put_batch
+from streamgauge.log.compaction import compacted, open_segment
 from streamgauge.log.dead_letters import dead_letters
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
@@ -177,3 +179,26 @@ def test_lanes_of_old_pages_are_absent() -> None:
     assert Page.from_dict(old).reach("s") == 5
     assert Page.from_dict(old).reach("other") is None
     assert Lanes().reached(IDLE) == NO_PEAK
+
+
+def test_many_small_batches_are_put_together_and_their_folders_go(topic: Topic) -> None:
+    incoming = topic.home.incoming("s")
+    for second in range(100):
+        topic.put(p0=[second], p1=[second])
+        page = topic.page()
+        topic.home.commit(page.number).parent.mkdir(exist_ok=True)
+        write_json(topic.home.commit(page.number), {})
+    assert topic.home.committed() == page.number
+    assert compacted(topic.home, "s")
+    left = batch_numbers(incoming)
+    assert left[-1] == 99, "a landing goes on from the newest"
+    assert len(left) < 50
+    assert newest_batch(incoming) == Batch(
+        99, "t", {0: 99}, {f"p{n}.parquet": f"t-{n}" for n in (0, 1)}
+    )
+    taken = topic.lander.taken["s"]
+    assert len(taken) < 200, "what is gone is forgotten"
+    topic.again()
+    assert topic.page().number == page.number, "nothing lands twice"
+    for segment in Journal(topic.home).page(5).segments:
+        assert open_segment(segment, ())[0].metadata.num_rows >= 1

@@ -251,7 +251,15 @@ class Lander:
         """Put small files together and clear away what is old, a bounded part of it."""
         for name in list(self.held):
             self.upkeep.compact(name, self.finished(name))
+        for name, lanes in self.lanes.items():
+            self._forget(name, batches.clear_batches(self.home.incoming(name), lanes.done))
         self.upkeep.clear(self.edges(), self.snapshot_at)
+
+    def _forget(self, name: str, folders: list[Path]) -> None:
+        """Remember no longer that files of folders were taken that are gone."""
+        gone = {str(folder) for folder in folders}
+        taken = self.taken.get(name, set())
+        self.taken[name] = {path for path in taken if path.rpartition("/")[0] not in gone}
 
     def finished(self, name: str) -> list[tuple[int, str, Instant]]:
         """Files of our own of a stream that committed pages hold to their end."""
@@ -324,8 +332,8 @@ class Lander:
             rows += segment.rows
             lanes.land(lane, segment.high)
         # Files of other lanes that wait in the batch have been expected and hold this one back.
-        if lanes.reached(idle) > NO_PEAK:
-            self._raise_peak(stream.name, lanes.reached(idle))
+        if (reached := lanes.reached(idle)) > NO_PEAK:
+            self._raise_peak(stream.name, reached)
         draft.taken.setdefault(stream.name, []).append(origin)
         return rows
 

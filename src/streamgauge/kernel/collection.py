@@ -29,3 +29,23 @@ def uncollected() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def set_aside(room: int = 50_000) -> None:
+    """Keep what lives long out of the collector's sight, once there is more than `room` of it.
+
+    PySpark has its workers look through all values for cycles after each task. With ten thousand
+    standing queries in memory that is a fifth of a second, a hundred times what the task takes.
+
+    Examples
+    --------
+    >>> held = [[] for _ in range(100_000)]
+    >>> set_aside()
+    >>> gc.get_freeze_count() > 100_000, len(gc.get_objects()) < 50_000
+    (True, True)
+    >>> gc.unfreeze()
+    """
+    if len(gc.get_objects()) > room:
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()

@@ -112,3 +112,18 @@ def put_batch(directory: Path, batch: Batch, parts: dict[Path, str]) -> None:
         part.rename(building / name)
     write_json(building / MANIFEST, batch.as_dict())
     building.rename(folder(directory, batch.number))
+
+
+def clear_batches(directory: Path, below: int) -> list[Path]:
+    """Remove the oldest batches whose rows are elsewhere or past what is kept; where they were.
+
+    The newest batch stays: a landing goes on from its manifest.
+    """
+    gone = []
+    for number in batch_numbers(directory)[:-1]:
+        place = folder(directory, number)
+        if number >= below or any(not entry.name.startswith("_") for entry in place.iterdir()):
+            break
+        shutil.rmtree(place)
+        gone.append(place)
+    return gone

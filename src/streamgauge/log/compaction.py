@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from streamgauge.kernel.files import number_name, read_json, sync_directory, write_json
 from streamgauge.kernel.time import Instant
+from streamgauge.log.batches import MANIFEST
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Segment
 
@@ -131,9 +132,10 @@ def remove_small(home: Home, files: Sequence[str]) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Empty the folder of a batch whose data is elsewhere; the folder says that it was written."""
+    """Empty the folder of a push whose data is elsewhere; the folder says that it was written."""
     names = [entry.name for entry in os.scandir(folder)] if folder.is_dir() else []
-    if all(name.startswith(("_", ".")) for name in names):
+    # Where a landing goes on stands in the manifest of a batch.
+    if MANIFEST not in names and all(name.startswith(("_", ".")) for name in names):
         for name in names:
             (folder / name).unlink(missing_ok=True)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from streamgauge.kernel.collection import set_aside
 from streamgauge.kernel.columns import as_instants
 from streamgauge.log.segments import write_parquet
 from streamgauge.sources.records import parse_records
@@ -70,6 +71,7 @@ class LandRecords:
         for piece in gathered(batches):
             for partition, table in _by_partition(piece):
                 yield self._landed(stream, partition, table)
+        set_aside()
 
     def _landed(self, stream: Stream, partition: int, table: pa.Table) -> pa.RecordBatch:
         offsets = table["offset"].to_numpy()

@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from streamgauge.engine import shard
 from streamgauge.engine.lander import Lander
+from streamgauge.kernel.collection import set_aside
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
@@ -83,6 +84,7 @@ class JournalReader(DataSourceStreamReader):
         """Run a shard's share; yield its receipt."""
         assert isinstance(partition, Share)
         receipt = shard.run(self.home, partition.shard, partition.start, partition.stop)
+        set_aside()
         yield (*astuple(receipt), partition.start)
 
 
