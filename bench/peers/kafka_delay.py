@@ -18,9 +18,9 @@ from bench.queries import STREAM, portfolio
 from bench.topics import PARTITIONS, Heard, make_topic, rows_per_tick
 
 PACED, PULSE, PULSE_SECONDS = "paced", "pulse", 0.25
-WARM_SECONDS = 30.0
+WARM_SECONDS = 60.0
 # What opening a session, registering and ending may take besides.
-AROUND_SECONDS = 150.0
+AROUND_SECONDS = 180.0
 
 
 def installed() -> bool:

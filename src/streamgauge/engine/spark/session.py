@@ -22,6 +22,9 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "4g",
+    # Spark looks for an interruption in the text of an error with a pattern that recurses for each
+    # character; a Java trace of some pages ends the query without a word in stacks of a megabyte.
+    "spark.driver.extraJavaOptions": "-Xss16m",
     "spark.python.worker.reuse": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.minBatchesToRetain": "10",
