@@ -43,16 +43,19 @@ def kill_group(victim: subprocess.Popen[bytes]) -> None:
 
 
 def python_workers(victim: subprocess.Popen[bytes]) -> list[int]:
-    """Processes of the victim's group that are Spark's Python workers."""
+    """Processes of the victim's session that are Spark's Python workers.
+
+    They have process groups of their own.
+    """
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                group = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[2])
+                session = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[3])
                 command = (entry / "cmdline").read_bytes()
             except (OSError, IndexError):
                 continue
-            if group == victim.pid and b"pyspark.daemon" in command:
+            if session == victim.pid and b"pyspark.daemon" in command:
                 found.append(int(entry.name))
     return found
 

@@ -65,6 +65,7 @@ def test_python_workers_killed_while_spark_runs(
     home = tmp_path / "home"
     victim = start(home, files, "spark", "local[2,4]")
     dice = np.random.default_rng(1)
+    killed = 0
     try:
         for _ in range(3):
             target = committed(home) + 2
@@ -76,10 +77,12 @@ def test_python_workers_killed_while_spark_runs(
             workers = python_workers(victim)
             if victim.poll() is None and workers:
                 os.kill(int(dice.choice(workers)), signal.SIGKILL)
+                killed += 1
         wait_until(lambda: victim.poll() is not None, 240, what="the end")
     finally:
         if victim.poll() is None:
             kill_group(victim)
     if victim.returncode != 0:
         finish(home, files, "spark", "local[2,4]")
+    assert killed
     assert everything(home) == expected

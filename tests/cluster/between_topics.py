@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,16 +66,16 @@ class Between:
 
     def kill(self, dice: np.random.Generator) -> str:
         """Kill -9 something: the driver with all below it, a worker, or Python of an executor."""
-        what = str(dice.choice(["driver", "worker", "python"]))
+        there = [pid for worker in self.cluster.alive for pid in python_workers(worker)]
+        what = str(dice.choice(["driver", "worker", "python"] if there else ["driver", "worker"]))
         if what == "driver":
             self.stop()
         elif what == "worker":
             self.cluster.kill_worker()
             self.cluster.add_worker()
         else:
-            for worker in self.cluster.alive:
-                for pid in python_workers(worker)[:1]:
-                    subprocess.run(["kill", "-9", str(pid)], check=False)
+            with suppress(ProcessLookupError):
+                os.kill(int(dice.choice(there)), signal.SIGKILL)
         return what
 
     def log(self) -> str:

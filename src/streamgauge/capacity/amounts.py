@@ -20,6 +20,9 @@ Amounts = dict[str, float]
 # A percentile within one percent, as it is stored.
 SYNOPSIS_BYTES = 4_912
 
+# Series whose tables the caches of a processor hold; beyond, each row waits for memory.
+CACHED = 50_000
+
 # seconds of a shard: what is counted, in words.
 WORK = {
     "epoch": "pages",
@@ -28,6 +31,8 @@ WORK = {
     "words": "rows times columns of names",
     "names": "different names met in a segment",
     "series": "series known",
+    "far_rows": "rows whose series lie beyond the caches, times how often that doubles",
+    "far_series": "series beyond the caches, times how often that doubles",
     "latest_rows": "rows folded into latest values",
     "latest_series": "series times ticks, under queries over latest values",
     "latest_members": "members of those queries times ticks",
@@ -116,6 +121,9 @@ def work(load: Workload, leaf: Leaf, shards: int, state: float) -> Amounts:
         each = min(float(load.series), leaf.rows / leaf.segments)
         found["names"] = each * leaf.segments
         found["series"] = float(load.series)
+        beyond = math.log2(max(1.0, load.series / CACHED))
+        found["far_rows"] = leaf.rows * beyond
+        found["far_series"] = load.series * beyond
     if load.of("latest"):
         found["latest_rows"] = leaf.rows
         found["latest_series"] = load.series * leaf.ticks

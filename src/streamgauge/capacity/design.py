@@ -10,6 +10,8 @@ from streamgauge.capacity.workload import Asked, Workload
 # Ticks and files of each page; the first ones compile and learn.
 WARM = ((2, 1), (8, 1), (2, 1), (8, 2))
 PAGES = (*WARM, (2, 1), (8, 1), (16, 1), (8, 4), (4, 2), (16, 1))
+# Pages of so many series that two ticks are a million rows.
+LARGE = ((1, 1), (1, 1), (1, 1), (2, 1), (1, 1), (2, 1))
 SHORT = (*WARM, (2, 1), (12, 1), (4, 3))
 
 
@@ -40,6 +42,18 @@ def _deferred() -> list[Trial]:
         _trial("watched many", 5_000, 5_000, Asked("watched", 20_000), 2),
         _trial("watched members", 10_000, 1_000, Asked("watched", 5_000, members=20)),
     ]
+
+
+def _large() -> list[Trial]:
+    """Tables that no cache holds."""
+    few, many = Asked("deferred", 100_000), Asked("deferred", 300_000)
+    loads = {
+        "deferred large": Workload(300_000.0, 300_000, (many,)),
+        "deferred large, sparse": Workload(100_000.0, 600_000, (few,)),
+        "latest large": Workload(200_000.0, 200_000, (Asked("latest", 1_000),)),
+        "latest large, sparse": Workload(100_000.0, 400_000, (Asked("latest", 1_000),)),
+    }
+    return [Trial(name, load, 1, LARGE, 3) for name, load in loads.items()]
 
 
 def _paned(kind: str, queries: int) -> list[Trial]:
@@ -82,11 +96,12 @@ def designed(*, quick: bool = False) -> list[Trial]:
     """The runs of a measurement; a quick one has as many, with fewer and smaller pages.
 
     >>> len(designed()), len({trial.name for trial in designed()})
-    (36, 36)
+    (40, 40)
     """
     trials = [*_latest(), *_deferred(), *_paned("window", 1_000), *_paned("summary", 100)]
     trials += _others()
-    return [replace(trial, pages=SHORT) for trial in trials] if quick else trials
+    trials = [replace(trial, pages=SHORT) for trial in trials] if quick else trials
+    return trials + _large()
 
 
 def on_spark(*, quick: bool = False) -> list[Trial]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -22,7 +23,7 @@ POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
 <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version>
 </dependency>
 <dependency>
-<groupId>org.slf4j</groupId><artifactId>slf4j-nop</artifactId><version>1.7.36</version>
+<groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version>
 </dependency>
 </dependencies>
 </project>
@@ -47,7 +48,7 @@ num.partitions=1
 def jars() -> Path:
     """Directory of the broker's jars; fetched once for all runs of this user."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    place = cache / "streamgauge" / f"kafka-{VERSION}"
+    place = cache / "streamgauge" / f"kafka-broker-{VERSION}"
     if not place.exists():
         maven = shutil.which("mvn")
         if maven is None:
@@ -88,7 +89,8 @@ class Broker:
         self._settings.write_text(
             SETTINGS.format(port=self.port, controller=controller, logs=directory / "kafka-logs")
         )
-        self._program = [java, "-Xmx384m", "-cp", f"{jars()}/*"]
+        quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+        self._program = [java, "-Xmx384m", quiet, "-cp", f"{jars()}/*"]
         self._running: subprocess.Popen[bytes] | None = None
         number = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         storage = ["kafka.tools.StorageTool", "format", "-t", number, "-c", str(self._settings)]
@@ -98,8 +100,15 @@ class Broker:
         """Start it, on what it had when it was stopped; return when it listens."""
         with (self.directory / "kafka.log").open("ab") as log:
             command = [*self._program, "kafka.Kafka", str(self._settings)]
-            self._running = subprocess.Popen(command, stdout=log, stderr=log)
-        wait_until(lambda: _listens(self.port), 120, what="the Kafka broker")
+            running = self._running = subprocess.Popen(command, stdout=log, stderr=log)
+        wait_until(
+            lambda: running.poll() is not None or _listens(self.port), 120, what="the Kafka broker"
+        )
+        assert running.poll() is None, f"the Kafka broker ended: {self.log()}"
+
+    def log(self) -> str:
+        """The last that it said."""
+        return (self.directory / "kafka.log").read_text(errors="replace")[-3000:]
 
     def stop(self) -> None:
         """Kill it."""
@@ -121,14 +130,17 @@ def _missing(why: str) -> MissingRuntime:
 
 
 def _free_ports(n: int) -> list[int]:
-    """Ports that are free, held together until all are known, so that they differ."""
-    probes = [socket.socket() for _ in range(n)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports = [int(probe.getsockname()[1]) for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
+    """Ports that are free and lie below those that the system gives to clients.
+
+    While a broker is away, its port must not become the end of somebody's connection: it could
+    not come back, and a client that tries it over and over would in the end connect to itself.
+    """
+    found: list[int] = []
+    while len(found) < n:
+        port = random.randrange(15_000, 32_000)
+        if port not in found and not _listens(port):
+            found.append(port)
+    return found
 
 
 def _listens(port: int) -> bool:
