@@ -169,8 +169,8 @@ def _add_sizes(costs: Costs, seen: Seen, state: Compared, memory: Compared) -> N
 
 
 def _alike(trials: list[Trial]) -> list[Trial]:
-    """Pages of one size, so that their epochs can be told from the noise of the machine."""
-    return [replace(trial, pages=((10, 1),) * 14, warm=4, shards=2) for trial in trials]
+    """Pages of one size, so that epochs can be told from the noise, after Java has warmed up."""
+    return [replace(trial, pages=((10, 1),) * 24, warm=12, shards=2) for trial in trials]
 
 
 def _spark(report: Report, costs: Costs, turned: list[Turned], cores: int) -> None:

@@ -33,6 +33,7 @@ WORK = {
     "series": "series known",
     "far_rows": "rows whose series lie beyond the caches, times how often that doubles",
     "far_series": "series beyond the caches, times how often that doubles",
+    "far_cells": "deferred cells whose series lie beyond the caches, times how often that doubles",
     "latest_rows": "rows folded into latest values",
     "latest_series": "series times ticks, under queries over latest values",
     "latest_members": "members of those queries times ticks",
@@ -111,6 +112,15 @@ def blocks(series: int, ticks: float) -> float:
     return max(1.0, ticks / length)
 
 
+def beyond_caches(series: int) -> float:
+    """How often the series that caches hold have doubled.
+
+    >>> beyond_caches(1_000), beyond_caches(4 * CACHED)
+    (0.0, 2.0)
+    """
+    return math.log2(max(1.0, series / CACHED))
+
+
 def work(load: Workload, leaf: Leaf, shards: int, state: float) -> Amounts:
     """What one shard does with a page."""
     found = dict.fromkeys(WORK, 0.0)
@@ -121,7 +131,7 @@ def work(load: Workload, leaf: Leaf, shards: int, state: float) -> Amounts:
         each = min(float(load.series), leaf.rows / leaf.segments)
         found["names"] = each * leaf.segments
         found["series"] = float(load.series)
-        beyond = math.log2(max(1.0, load.series / CACHED))
+        beyond = beyond_caches(load.series)
         found["far_rows"] = leaf.rows * beyond
         found["far_series"] = load.series * beyond
     if load.of("latest"):
@@ -146,6 +156,7 @@ def _add_latest(found: Amounts, load: Workload, one: Asked, leaf: Leaf, shards: 
         found["latest_members"] += mine * one.members * leaf.ticks
     elif one.kind == "deferred":
         found["deferred_cells"] += mine
+        found["far_cells"] += mine * beyond_caches(load.series)
         found["deferred_passes"] += mine * blocks(load.series, leaf.ticks)
         given = one.given(load.rows, load.tick)
         total = sum(each.given(load.rows, load.tick) for each in load.of("deferred"))

@@ -46,9 +46,10 @@ def _deferred() -> list[Trial]:
 
 def _large() -> list[Trial]:
     """Tables that no cache holds."""
-    few, many = Asked("deferred", 100_000), Asked("deferred", 300_000)
+    few, many, more = (Asked("deferred", n) for n in (100_000, 300_000, 600_000))
     loads = {
         "deferred large": Workload(300_000.0, 300_000, (many,)),
+        "deferred larger": Workload(600_000.0, 600_000, (more,)),
         "deferred large, sparse": Workload(100_000.0, 600_000, (few,)),
         "latest large": Workload(200_000.0, 200_000, (Asked("latest", 1_000),)),
         "latest large, sparse": Workload(100_000.0, 400_000, (Asked("latest", 1_000),)),
@@ -96,7 +97,7 @@ def designed(*, quick: bool = False) -> list[Trial]:
     """The runs of a measurement; a quick one has as many, with fewer and smaller pages.
 
     >>> len(designed()), len({trial.name for trial in designed()})
-    (40, 40)
+    (41, 41)
     """
     trials = [*_latest(), *_deferred(), *_paned("window", 1_000), *_paned("summary", 100)]
     trials += _others()
@@ -111,9 +112,11 @@ def on_spark(*, quick: bool = False) -> list[Trial]:
     [1, 2, 2]
     """
     small, large = Asked("latest", 10), Asked("deferred", 50_000)
-    pages = ((2, 1),) * (9 if quick else 15)
-    idle = Trial("idle", Workload(100.0, 100, (small,)), 1, pages, 4)
-    laden = Trial("laden", Workload(10_000.0, 10_000, (large,)), 2, ((8, 1),) * len(pages), 4)
+    # Until then the Java process compiles what it runs.
+    warm = 4 if quick else 12
+    pages = ((2, 1),) * (9 if quick else 27)
+    idle = Trial("idle", Workload(100.0, 100, (small,)), 1, pages, warm)
+    laden = Trial("laden", Workload(10_000.0, 10_000, (large,)), 2, ((8, 1),) * len(pages), warm)
     found = [idle, replace(idle, name="idle, two shards", shards=2), laden]
     if quick:
         return found
