@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from streamgauge.kernel.errors import MissingRuntime
-from streamgauge.testing.kafka_broker import Broker
+from streamgauge.testing.kafka_broker import Broker, Guard
 
-__all__ = ["Broker", "kafka", "running_broker"]
+__all__ = ["Broker", "Guard", "kafka", "running_broker"]
 
 
 @contextmanager
-def running_broker(directory: Path) -> Iterator[Broker]:
+def running_broker(directory: Path, guard: Guard | None = None) -> Iterator[Broker]:
     """Run a broker; gives it, to be stopped and started meanwhile."""
     try:
-        broker = Broker(directory)
+        broker = Broker(directory, guard)
     except MissingRuntime as error:
         pytest.skip(f"{error.what}: {error.detail}")
     with broker:

@@ -275,7 +275,7 @@ class Gauge(Tables, Reader):
         self, name: str, to: Destination, queries: Iterable[str] = (), *, history: bool = False
     ) -> None:
         """Deliver the answers of some queries, or of all, to Kafka or PostgreSQL, each once."""
-        self._execute(CreateSink(name, tuple(queries), to.said, history))
+        self._execute(CreateSink(name, tuple(queries), to.said, to.login_said, history))
 
     def drop_sink(self, name: str) -> None:
         """Deliver no more; what is delivered stays where it is."""

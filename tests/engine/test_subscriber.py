@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import logging
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -19,6 +18,7 @@ from streamgauge.engine.subscription import Subscription
 from streamgauge.kernel.errors import BindError, EngineFailure, SourceFailure
 from streamgauge.log.messages import Messages
 from streamgauge.testing.waiting import wait_until
+from tests.certificate import certificate
 from tests.mosquitto_broker import USER, Mosquitto
 from tests.mqtt_publishing import PATIENCE, Flow, Publisher, paho
 
@@ -62,19 +62,6 @@ def kept(tmp_path: Path) -> Counter[str]:
 
 def once(payloads: list[str]) -> Counter[str]:
     return Counter(dict.fromkeys(payloads, 1))
-
-
-def certificate(directory: Path) -> tuple[Path, Path]:
-    """A certificate of this machine that signs itself, and its key."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("needs openssl")
-    cert, key = directory / "cert.pem", directory / "key.pem"
-    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"]
-    command += ["/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command += ["-keyout", str(key), "-out", str(cert)]
-    subprocess.run(command, check=True, capture_output=True)
-    return cert, key
 
 
 def test_all_messages_of_several_publishers_are_kept_once(

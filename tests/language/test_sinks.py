@@ -29,6 +29,22 @@ POSTGRES = ("postgres", "postgresql://u@h/d", "s.t")
             "CREATE SINK sink ON \"all\", sinks DELIVER TO KAFKA 'h:9092' TOPIC 't'",
             CreateSink("sink", ("all", "sinks"), KAFKA),
         ),
+        (
+            "CREATE SINK out ON heat DELIVER TO KAFKA 'h:9092' TOPIC 't' USER 'ann' "
+            "PASSWORD ENV 'P' CA 'ca.pem' MECHANISM 'SCRAM-SHA-512' WITH HISTORY",
+            CreateSink(
+                "out",
+                ("heat",),
+                KAFKA,
+                (
+                    ("user", "ann"),
+                    ("password_env", "P"),
+                    ("ca", "ca.pem"),
+                    ("mechanism", "SCRAM-SHA-512"),
+                ),
+                history=True,
+            ),
+        ),
         ("DROP SINK a, b", Change("drop", "sink", ("a", "b"))),
         ("SHOW SINKS", Show("sinks")),
     ],
@@ -46,6 +62,7 @@ def test_what_is_written_is_read_and_rendered(text: str, said: object) -> None:
         ("CREATE SINK a ON q DELIVER TO KAFKA 'h:1' TOPIC 't' FORMAT avro", "not written as avro"),
         ("CREATE SINK a ON q DELIVER TO KAFKA 'h:1' TABLE 't'", "unexpected 'TABLE'"),
         ("CREATE SINK a ON q", "unexpected end"),
+        ("CREATE SINK a ON q DELIVER TO KAFKA 'h:1' TOPIC 't' CA 'a' CA 'b'", "written twice"),
     ],
 )
 def test_what_has_no_meaning_is_refused_in_place(text: str, what: str) -> None:

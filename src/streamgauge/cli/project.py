@@ -53,7 +53,8 @@ SOURCE_KEYS = {
     "push": ("kind",),
     "kafka": (
         "kind", "servers", "topic", "format", "schema", "registry", "starting", "idle",
-        "max_offsets", "on_loss", "options",
+        "max_offsets", "on_loss", "user", "password_file", "password_env", "ca", "mechanism",
+        "options",
     ),
     "mqtt": (
         "kind", "url", "topic", "format", "user", "password_file", "password_env", "ca", "cert",
@@ -273,11 +274,20 @@ def _agents(table: Table, root: Path) -> Source:
 
 
 def _kafka(table: Table, root: Path) -> Source:
-    """A topic; the schema is named from the directory of the project."""
-    words = ("format", "registry", "starting", "idle", "on_loss")
+    """A topic; files are named from the directory of the project."""
+    words = (
+        "format",
+        "registry",
+        "starting",
+        "idle",
+        "on_loss",
+        "user",
+        "password_env",
+        "mechanism",
+    )
     chosen: dict[str, Any] = {key: table.need(key) for key in words if key in table}
-    if "schema" in table:
-        chosen["schema"] = root / table.need("schema")
+    places = ("schema", "password_file", "ca")
+    chosen |= {key: root / table.need(key) for key in places if key in table}
     options = table.data.get("options", {})
     if not isinstance(options, dict):
         raise table.wrong("options", 'a table, such as {"kafka.security.protocol" = "SSL"}')

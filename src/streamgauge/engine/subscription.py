@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from streamgauge.edge.link import Credentials
 from streamgauge.edge.mqtt_client import BrokerAddress
-from streamgauge.kernel.errors import BindError, SourceFailure
+from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.login import Login
 from streamgauge.sources.declare import check_mqtt
 
 _NUMBERS = ("expiry", "inflight", "max_message", "limit", "max_rows", "start")
@@ -103,28 +103,9 @@ class Subscription:
     def address(self) -> BrokerAddress:
         """The broker, with the password that the file or the environment has now."""
         files = (Path(path) if path else None for path in (self.ca, self.cert, self.key))
-        given = Credentials(None, self.user or None, self._password(), *files)
+        login = Login(self.user, self.password_file, self.password_env)
+        given = Credentials(None, self.user or None, login.password(), *files)
         return BrokerAddress.of(self.url, given)
-
-    def _password(self) -> str | None:
-        if self.password_file:
-            try:
-                return Path(self.password_file).read_text().rstrip("\r\n")
-            except OSError as error:
-                raise SourceFailure(
-                    "the password for the broker cannot be read",
-                    f"{self.password_file}: {error.strerror or error}",
-                    "write it to that file, readable by this user only",
-                ) from error
-        if self.password_env:
-            if self.password_env not in os.environ:
-                raise SourceFailure(
-                    "the password for the broker is not in the environment",
-                    f"no variable {self.password_env!r}",
-                    "set it where the job starts, or give password_file",
-                )
-            return os.environ[self.password_env]
-        return None
 
 
 def _number(name: str, said: str) -> int:

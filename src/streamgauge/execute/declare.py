@@ -55,12 +55,21 @@ _SOURCE_OPTIONS = {
     "push": (),
     "edge": ("latency", "beat", "broker", "tokens"),
     "mqtt": ("topic", "format", "user", "password_file", "password_env", "ca"),
-    "kafka": ("topic", "format", "schema", "registry", "starting", "idle", "on_loss"),
-}
+    "kafka": (
+        "topic", "format", "schema", "registry", "starting", "idle", "on_loss", "user",
+        "password_file", "password_env", "ca", "mechanism",
+    ),
+}  # fmt: skip
 _STREAM_OPTIONS = {
     "tick": "tick", "gap": "expected_gap", "keep": "keep", "future": "future", "changes": "changes",
     "capacity": "capacity", "width": "width",
 }  # fmt: skip
+
+
+def placed(options: dict[str, Any], root: Path) -> dict[str, Any]:
+    """Options of a broker with their files found from where statements are run."""
+    files = ("password_file", "ca", "schema")
+    return {name: root / value if name in files else value for name, value in options.items()}
 
 
 def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Stream:
@@ -125,8 +134,7 @@ def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
     if said.source == "edge":
         return _edge(said.path, given, root)
     if said.source == "mqtt":
-        places = {k: root / given.pop(k) for k in ("password_file", "ca") if k in given}
-        return mqtt(said.path, given.pop("topic"), **given, **places)
+        return mqtt(said.path, given.pop("topic"), **placed(given, root))
     if said.source == "kafka":
         return _kafka(said.path, given, root)
     if said.source != "files":
@@ -158,9 +166,7 @@ def _edge(address: str, given: dict[str, Any], root: Path) -> Source:
 def _kafka(servers: str, given: dict[str, Any], root: Path) -> Source:
     if "idle" in given:
         given["idle"] = duration_text(given["idle"])
-    if "schema" in given:
-        given["schema"] = root / given["schema"]
-    return kafka(servers, given.pop("topic"), **given)
+    return kafka(servers, given.pop("topic"), **placed(given, root))
 
 
 def _late(said: tuple[Any, ...]) -> Late:

@@ -106,7 +106,7 @@ class Script:
         if isinstance(said, CreateAlert):
             return create_alert(trial, said, self.root, replace=replace)
         if isinstance(said, CreateSink):
-            return create_sink(trial, said, replace=replace)
+            return create_sink(trial, said, self.root, replace=replace)
         return self._shown(said)
 
     def _shown(self, said: Show | Describe | Explain) -> Outcome:

@@ -389,12 +389,12 @@ def _create_sink(
     replaces: bool | None,
     name: str,
     queries: tuple[str, ...],
-    target: tuple[str, str, str],
+    outlet: clauses.Outlet,
     history: bool | None,
 ) -> CreateSink:
     if len(set(queries)) != len(queries):
         raise Misuse("a query is written twice", _ONCE)
-    return CreateSink(name, queries, target, bool(history), bool(replaces))
+    return CreateSink(name, queries, *outlet, bool(history), bool(replaces))
 
 
 def _refuse_twice(options: tuple[tuple[str, Any], ...]) -> None:

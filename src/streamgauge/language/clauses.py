@@ -215,6 +215,8 @@ OPTIONS: dict[str, Callable[..., Any]] = {
     "option_password_file": lambda path: ("password_file", path),
     "option_password_env": lambda name: ("password_env", name),
     "option_ca": lambda path: ("ca", path),
+    "option_mechanism": lambda name: ("mechanism", name),
+    "stream_option": lambda login: login,
     "option_schema": lambda path: ("schema", path),
     "option_registry": lambda address: ("registry", address),
     "option_earliest": lambda: ("starting", "earliest"),
@@ -267,10 +269,15 @@ ALERTS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _out_kafka(brokers: str, topic: str, form: str | None) -> tuple[str, str, str]:
+Outlet = tuple[tuple[str, str, str], tuple[tuple[str, str], ...]]
+
+
+def _out_kafka(brokers: str, topic: str, form: str | None, *login: tuple[str, str]) -> Outlet:
     if form is not None and form.lower() != "json":
         raise Misuse(f"answers are not written as {form}", "write FORMAT json, or leave it out")
-    return "kafka", brokers, topic
+    if len(dict(login)) != len(login):
+        raise Misuse("an option is written twice", "write each option once")
+    return ("kafka", brokers, topic), login
 
 
 SINKS: dict[str, Callable[..., Any]] = {
@@ -278,7 +285,7 @@ SINKS: dict[str, Callable[..., Any]] = {
     "delivered_all": lambda: (),
     "delivered_history": lambda: True,
     "out_kafka": _out_kafka,
-    "out_postgres": lambda url, table: ("postgres", url, table),
+    "out_postgres": lambda url, table: (("postgres", url, table), ()),
 }
 
 BUILDERS = {**WINDOWS, **TERMS, **OPTIONS, **SUMMARIES, **ALERTS, **SINKS}

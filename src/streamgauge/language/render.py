@@ -181,6 +181,7 @@ def _create_sink(made: CreateSink) -> str:
     kind, address, place = made.target
     word = {"kafka": "TOPIC", "postgres": "TABLE"}[kind]
     target = f"TO {kind.upper()} {text_words(address)} {word} {text_words(place)}"
+    target += "".join(f" {_option(name, value)}" for name, value in made.login)
     history = " WITH HISTORY" if made.history else ""
     return f"{verb} SINK {quoted(made.name)} ON {queries} DELIVER {target}{history}"
 
@@ -212,6 +213,7 @@ def _create_stream(made: CreateStream) -> str:
 
 _TEXTS = (
     "broker", "tokens", "schema", "registry", "user", "password_file", "password_env", "ca",
+    "mechanism",
 )  # fmt: skip
 
 

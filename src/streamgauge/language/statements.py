@@ -211,7 +211,7 @@ class CreateStream:
     the column that says what a row does (+, -), capacity, a whole number of reads a tick, width,
     the column of the widths of bounds, and latency, beat, broker and tokens of agents,
     and topic, schema, registry, starting, idle and on_loss of Kafka, whose servers are the path,
-    and topic, user, password_file, password_env and ca of MQTT, whose broker is the path.
+    and topic, user, password_file, password_env and ca of MQTT and Kafka, whose broker is the path.
     """
 
     name: str
@@ -311,12 +311,13 @@ class CreateSink:
     """CREATE [OR REPLACE] SINK name ON queries DELIVER TO target [WITH HISTORY].
 
     `queries` is empty for ON ALL. `target` is (kind, address, place): kafka with TOPIC, postgres
-    with TABLE.
+    with TABLE. `login` are pairs of user, password_file, password_env, ca and mechanism.
     """
 
     name: str
     queries: tuple[str, ...]
     target: tuple[str, str, str]
+    login: tuple[tuple[str, str], ...] = ()
     history: bool = False
     replace: bool = False
 

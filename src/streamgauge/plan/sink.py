@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.login import Login
 from streamgauge.log.home import check_directory_name
 from streamgauge.plan.alert import is_brokers, is_topic
 from streamgauge.plan.query import Query
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from streamgauge.plan.registry import Standing
 
 KINDS = ("kafka", "postgres")
+NOBODY = Login()
 # Versions of a sink that are remembered: a delivery that is behind goes by the one of its epoch.
 REMEMBERED = 50
 _TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}(\.[A-Za-z_][A-Za-z0-9_]{0,62})?")
@@ -41,6 +44,8 @@ class Destination:
         PGPASSWORD or PGPASSFILE.
     place
         The topic or the table.
+    login
+        Who we are to the brokers.
 
     Examples
     --------
@@ -53,6 +58,7 @@ class Destination:
     kind: str
     address: str
     place: str
+    login: Login = NOBODY
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -109,6 +115,11 @@ class Destination:
         """Kind, address and place, as a statement says them."""
         return self.kind, self.address, self.place
 
+    @property
+    def login_said(self) -> tuple[tuple[str, str], ...]:
+        """The login, as a statement says it."""
+        return tuple(self.login.as_dict().items())
+
     def hidden(self, text: str) -> str:
         """A text of others, such as an error, without what is secret here."""
         parts = urlsplit(self.address) if self.kind == "postgres" else None
@@ -116,9 +127,16 @@ class Destination:
             text = text.replace(secret, "***") if secret else text
         return text
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, Any]:
         """JSON form, for the home alone: an address may hold a password."""
-        return {"kind": self.kind, "address": self.address, "place": self.place}
+        plain: dict[str, Any] = {"kind": self.kind, "address": self.address, "place": self.place}
+        return {**plain, "login": self.login.as_dict()} if self.login != NOBODY else plain
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Destination:
+        """Read the JSON form."""
+        login = Login.from_dict(data.get("login", {}))
+        return cls(data["kind"], data["address"], data["place"], login)
 
     def __str__(self) -> str:
         if self.kind == "kafka":
@@ -128,13 +146,40 @@ class Destination:
         return f"postgres {where}{parts.path}, table {self.place}"
 
 
-def to_kafka(brokers: str, topic: str) -> Destination:
+def to_kafka(
+    brokers: str,
+    topic: str,
+    *,
+    user: str | None = None,
+    password_file: str | Path | None = None,
+    password_env: str | None = None,
+    ca: str | Path | None = None,
+    mechanism: str | None = None,
+) -> Destination:
     """A topic of Kafka that a sink delivers to.
 
+    Parameters
+    ----------
+    brokers, topic
+        host:port, several with commas; and the topic.
+    user, password_file, password_env, mechanism
+        Who we are. The password is read from a file, or from a variable of the environment.
+    ca
+        File of the certificates that we believe; with it the connection is TLS.
+
+    Examples
+    --------
     >>> print(to_kafka("broker:9092", "answers"))
     kafka broker:9092, topic answers
     """
-    return Destination("kafka", brokers, topic)
+    login = Login.of(
+        user=user,
+        password_file=password_file,
+        password_env=password_env,
+        ca=ca,
+        mechanism=mechanism,
+    )
+    return Destination("kafka", brokers, topic, login)
 
 
 def to_postgres(url: str, table: str) -> Destination:
@@ -190,7 +235,7 @@ class Sink:
     def from_dict(cls, data: dict[str, Any]) -> Sink:
         """Read the JSON form."""
         queries = tuple(data.get("queries", ()))
-        to = Destination(**data["to"])
+        to = Destination.from_dict(data["to"])
         return cls(data["name"], queries, to, data.get("history", False))
 
     def __str__(self) -> str:

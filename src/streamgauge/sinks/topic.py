@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.kernel.errors import TargetFailure
+from streamgauge.kernel.errors import SourceFailure, TargetFailure
 from streamgauge.plan.sink import Destination
 from streamgauge.results.row_blocks import HEAD
 from streamgauge.sinks.batch import Batch
@@ -64,13 +64,17 @@ class TopicWriter:
         self.to = to
         self.part = part
         self.shut_out = False
-        self._topic = TransactionalTopic(to.address, to.place, identity, timeout=TIMEOUT_SECONDS)
+        self._topic = TransactionalTopic(
+            to.address, to.place, identity, login=to.login, timeout=TIMEOUT_SECONDS
+        )
         self._begun = (0, 0)
 
     def connect(self, place: int) -> int:
         """Find the last epoch that is there whole; `place` is the last one that was noted."""
         try:
             found = self._topic.connect()
+        except SourceFailure as error:
+            raise TargetFailure(error.what, error.detail, error.hint) from error
         except FAILURES as error:
             raise self._failed(error) from error
         self._begun = read_place(found or 0)

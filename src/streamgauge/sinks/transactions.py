@@ -12,6 +12,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from streamgauge.kernel.errors import MissingRuntime
+from streamgauge.kernel.login import Login
+from streamgauge.sources.kafka_login import native_settings
 
 try:
     import confluent_kafka as kafka
@@ -47,16 +49,25 @@ class TransactionalTopic:
         The topic; it is made where it is missing and the brokers allow it.
     identity
         Who writes. Whoever connects with it ends what an earlier one has begun and shuts it out.
+    login
+        Who we are to the brokers.
     timeout
         Seconds that a step may take, and after which the brokers end what was left open.
     """
 
     def __init__(
-        self, brokers: str, topic: str, identity: str, *, timeout: float = TIMEOUT_SECONDS
+        self,
+        brokers: str,
+        topic: str,
+        identity: str,
+        *,
+        login: Login | None = None,
+        timeout: float = TIMEOUT_SECONDS,
     ) -> None:
         self.topic = topic
         self.identity = identity
         self.timeout = timeout
+        self.login = login or Login()
         self._settings: dict[str, Any] = {"bootstrap.servers": brokers, "log_level": 0}
         self._producer: Any = None
         self._group: Any = None
@@ -74,6 +85,7 @@ class TransactionalTopic:
                 "confluent-kafka is not installed",
                 "pip install 'streamgauge[kafka]'",
             )
+        self._settings |= native_settings(self.login)
         self._make_topic()
         milliseconds = int(1000 * self.timeout)
         transactions = {

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.login import Login
 from streamgauge.kernel.time import (
     SECOND,
     DurationLike,
@@ -181,6 +182,11 @@ def kafka(
     idle: DurationLike = "1 minute",
     max_offsets: int | None = None,
     on_loss: str = "fail",
+    user: str | None = None,
+    password_file: str | Path | None = None,
+    password_env: str | None = None,
+    ca: str | Path | None = None,
+    mechanism: str | None = None,
     **options: Any,
 ) -> Source:
     """Records of a Kafka topic, read by Spark's connector, each exactly once.
@@ -205,8 +211,12 @@ def kafka(
         Records of one batch.
     on_loss
         When records are gone before they were read: fail, or continue and tell the gap.
+    user, password_file, password_env, mechanism
+        Who we are. The password is read from a file, or from a variable of the environment.
+    ca
+        File of the certificates that we believe; with it the connection is TLS.
     options
-        Settings of the client, `kafka.` before each name, as in **{"kafka.security.protocol": ...}.
+        Further settings of the client, `kafka.` before each name, as in **{"kafka.client.id": ...}.
 
     Examples
     --------
@@ -230,6 +240,13 @@ def kafka(
     chosen |= {} if schema is None else {"schema": _avro_schema(Path(schema))}
     chosen |= {} if registry is None else {"registry": registry}
     chosen |= {} if max_offsets is None else {"max_offsets": max_offsets}
+    chosen |= Login.of(
+        user=user,
+        password_file=password_file,
+        password_env=password_env,
+        ca=ca,
+        mechanism=mechanism,
+    ).as_dict()
     return Source("kafka", {**chosen, **({"options": dict(options)} if options else {})})
 
 
@@ -382,9 +399,9 @@ def mqtt(
         )
     options: dict[str, Any] = {"url": url, "topic": topic, "format": format}
     options["expiry"] = max(duration(_span_text("expiry", expiry)) // SECOND, 1)
-    words = {"user": user, "password_env": password_env, "client": client}
-    options |= {name: said for name, said in words.items() if said}
-    places = {"password_file": password_file, "ca": ca, "cert": cert, "key": key}
+    login = Login.of(user=user, password_file=password_file, password_env=password_env, ca=ca)
+    options |= login.as_dict() | ({"client": client} if client else {})
+    places = {"cert": cert, "key": key}
     options |= {name: str(Path(path).absolute()) for name, path in places.items() if path}
     numbers = {"inflight": inflight, "max_message": max_message, "limit": limit}
     for name, said in numbers.items():

@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 
 from streamgauge.kernel.errors import MissingRuntime
@@ -31,10 +32,11 @@ POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
 SETTINGS = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners={protocol}://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners={protocol}://127.0.0.1:{port}
+inter.broker.listener.name={protocol}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map={protocol}:{protocol},CONTROLLER:PLAINTEXT
 log.dirs={logs}
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
@@ -43,6 +45,38 @@ transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
 num.partitions=1
 """
+GUARDED = """sasl.enabled.mechanisms=PLAIN
+sasl.mechanism.inter.broker.protocol=PLAIN
+listener.name.sasl_ssl.plain.sasl.jaas.config={module} required \\
+    username="{user}" password="{password}" user_{user}="{password}";
+ssl.keystore.type=PEM
+ssl.keystore.location={keystore}
+ssl.truststore.type=PEM
+ssl.truststore.location={cert}
+"""
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Whom a broker lets in, over TLS: a user with a password; files of its certificate and key."""
+
+    user: str
+    password: str
+    cert: Path
+    key: Path
+
+    def settings(self, directory: Path) -> str:
+        """What a broker has to be told."""
+        keystore = directory / "keystore.pem"
+        keystore.write_text(self.key.read_text() + self.cert.read_text())
+        return GUARDED.format(
+            module=PLAIN,
+            user=self.user,
+            password=self.password,
+            keystore=keystore,
+            cert=self.cert,
+        )
 
 
 def jars() -> Path:
@@ -76,9 +110,11 @@ class Broker:
     ----------
     directory
         Where its records are; they outlast a stop.
+    guard
+        Whom it lets in; everybody when None.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, guard: Guard | None = None) -> None:
         java = shutil.which("java")
         if java is None:
             raise _missing("Java is not here to run it")
@@ -86,9 +122,13 @@ class Broker:
         self.port, controller = _free_ports(2)
         self.address = f"127.0.0.1:{self.port}"
         self._settings = directory / "server.properties"
-        self._settings.write_text(
-            SETTINGS.format(port=self.port, controller=controller, logs=directory / "kafka-logs")
+        plain = SETTINGS.format(
+            protocol="SASL_SSL" if guard else "PLAINTEXT",
+            port=self.port,
+            controller=controller,
+            logs=directory / "kafka-logs",
         )
+        self._settings.write_text(plain + (guard.settings(directory) if guard else ""))
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
         self._program = [java, "-Xmx384m", quiet, "-cp", f"{jars()}/*"]
         self._running: subprocess.Popen[bytes] | None = None

@@ -321,6 +321,11 @@ def _streams() -> SearchStrategy[CreateStream]:
                 "on_loss": st.sampled_from(("fail", "continue")),
                 "starting": st.sampled_from(("earliest", "latest")),
                 "topic": texts,
+                "ca": texts,
+                "mechanism": texts,
+                "password_env": texts,
+                "password_file": texts,
+                "user": texts,
             },
         ),
         (

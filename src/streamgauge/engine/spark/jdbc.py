@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +13,8 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from streamgauge.engine.spark.jars import needed_jars
-from streamgauge.kernel.errors import BindError, SourceFailure, StreamgaugeError
+from streamgauge.kernel.errors import SourceFailure, StreamgaugeError
+from streamgauge.kernel.login import Login
 from streamgauge.streams.origin import DRIVERS, Origin
 
 HIDDEN = "(hidden)"
@@ -33,7 +32,11 @@ _NO_DRIVER = ("No suitable driver", "ClassNotFoundException")
 
 def read_jdbc(session: SparkSession, origin: Origin) -> pa.Table:
     """All rows of a table or a query, as Arrow."""
-    password = _password(origin)
+    password = Login(
+        origin.option("user") or "",
+        origin.option("password_file") or "",
+        origin.option("password_env") or "",
+    ).password()
     try:
         _lend_driver(session, origin)
         options = _options(origin, password)
@@ -57,29 +60,6 @@ def _options(origin: Origin, password: str | None) -> dict[str, str]:
     # A time without a zone is UTC, wherever this runs.
     asked |= {"preferTimestampNTZ": "true", **WAITS.get(_kind(origin), {})}
     return {name: value for name, value in asked.items() if value is not None}
-
-
-def _password(origin: Origin) -> str | None:
-    path, variable = origin.option("password_file"), origin.option("password_env")
-    if path is not None:
-        try:
-            lines = Path(path).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise SourceFailure(
-                "cannot read the file of a password",
-                f"{path}: {getattr(error, 'strerror', None) or 'it is not text'}",
-                "check the path after PASSWORD FILE and its permissions",
-            ) from None
-        return lines[0] if lines else ""
-    if variable is None:
-        return None
-    if variable not in os.environ:
-        raise BindError(
-            f"the variable {variable!r} is not set",
-            "PASSWORD ENV names it, in the environment of the process that reads the table",
-            f"set {variable}, or name a file with PASSWORD FILE",
-        )
-    return os.environ[variable]
 
 
 def _lend_driver(session: SparkSession, origin: Origin) -> None:

@@ -26,9 +26,11 @@ from streamgauge.engine.spark.kafka_task import COLUMNS, RECEIPT_DDL, LandRecord
 from streamgauge.engine.spark.kafka_topic import Bounds, TopicAway, topic_bounds
 from streamgauge.kernel.errors import EngineFailure, SourceFailure, StreamgaugeError
 from streamgauge.kernel.files import number_name
+from streamgauge.kernel.login import Login
 from streamgauge.log.batches import DEAD, Batch, newest_batch, put_batch
 from streamgauge.log.home import Home
 from streamgauge.log.segments import write_parquet
+from streamgauge.sources.kafka_login import java_settings
 from streamgauge.sources.rejects import Rejects
 from streamgauge.streams.stream import Stream
 
@@ -138,7 +140,10 @@ class KafkaFeed:
         return topic_bounds(self.session, self.source["servers"], self.topic, self._options())
 
     def _options(self) -> dict[str, str]:
-        return {name: str(value) for name, value in self.source.get("options", {}).items()}
+        """Settings of the client, with the password that the file or the environment has now."""
+        login = java_settings(Login.from_dict(self.source))
+        found = {f"kafka.{name}": value for name, value in login.items()}
+        return found | {name: str(value) for name, value in self.source.get("options", {}).items()}
 
     def _land(self) -> None:
         """Run a landing until it ends; raise what ended it."""
