@@ -38,9 +38,7 @@ class Guarded:
             made.result(60)
         producer = kafka.Producer(self.settings)
         for number in range(ROWS):
-            producer.produce(
-                "rows", b'{"ts": %d, "v": %d}' % (1_700_000_000_000_000 + number * 10**6, number)
-            )
+            producer.produce("rows", b'{"ts": %d, "v": %d}' % (START + number * SECOND, number))
         assert producer.flush(60) == 0
 
     def answers(self) -> int:
