@@ -36,8 +36,10 @@ class Plant:
             minute, second = divmod(self.second, 60)
             row = f"2026-01-01T00:{minute:02d}:{second:02d}Z,a,{site},{value}\n"
             path = self.source / f"{self.second:06d}.csv"
-            path.with_suffix(".part").write_text(f"ts,series,site,value\n{row}")
-            path.with_suffix(".part").rename(path)
+            # Names with a dot in front are not taken for files of the stream.
+            partial = path.with_name(f".{path.name}")
+            partial.write_text(f"ts,series,site,value\n{row}")
+            partial.rename(path)
             self.step()
 
     def step(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import random
 import shutil
 import socket
 import subprocess
@@ -177,7 +176,7 @@ def _free_ports(n: int) -> list[int]:
     """
     found: list[int] = []
     while len(found) < n:
-        port = random.randrange(15_000, 32_000)
+        port = 15_000 + uuid.uuid4().int % 17_000
         if port not in found and not _listens(port):
             found.append(port)
     return found

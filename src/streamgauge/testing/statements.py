@@ -308,6 +308,7 @@ def _streams() -> SearchStrategy[CreateStream]:
         "capacity": st.integers(1, 10**6),
         "width": names,
     }
+    login = dict.fromkeys(("ca", "password_env", "password_file", "user"), texts)
     own: tuple[tuple[str, dict[str, SearchStrategy[Any]]], ...] = (
         ("files", {"format": st.sampled_from(("csv", "parquet", "flows")), "idle": durations}),
         ("plant", {"n_sensors": st.integers(1, 99), "seed": st.integers(0, 9)}),
@@ -321,23 +322,11 @@ def _streams() -> SearchStrategy[CreateStream]:
                 "on_loss": st.sampled_from(("fail", "continue")),
                 "starting": st.sampled_from(("earliest", "latest")),
                 "topic": texts,
-                "ca": texts,
                 "mechanism": texts,
-                "password_env": texts,
-                "password_file": texts,
-                "user": texts,
+                **login,
             },
         ),
-        (
-            "mqtt",
-            {
-                "ca": texts,
-                "password_env": texts,
-                "password_file": texts,
-                "topic": texts,
-                "user": texts,
-            },
-        ),
+        ("mqtt", {"topic": texts, **login}),
     )
 
     def of(kind: str, first: dict[str, SearchStrategy[Any]]) -> SearchStrategy[CreateStream]:
