@@ -15,6 +15,7 @@ from streamgauge.engine.spark.jars import check_session
 from streamgauge.engine.spark.kafka import KafkaFeed
 from streamgauge.engine.spark.mqtt_feed import SparkMqttFeed
 from streamgauge.kernel.errors import SourceFailure
+from streamgauge.log import batches
 from streamgauge.log.home import Home
 from streamgauge.log.replay import ReplayWriter
 from streamgauge.sources.plant import Plant, PlantWriter
@@ -39,7 +40,7 @@ class Feeds:
             self._start_plant(stream)
         elif kind == "replay":
             self._start_replay(stream)
-        elif kind in ("kafka", "mqtt"):
+        elif kind in batches.KINDS:
             self._start_log(stream, session)
         elif kind in ("rate", "dataframe"):
             self._start_landing(stream, session, frame)

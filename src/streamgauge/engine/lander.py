@@ -282,7 +282,7 @@ class Lander:
 
     def _land_stream(self, stream: Stream, draft: _Draft) -> None:
         """Add a stream's new files, in the order of their names, up to the row limit."""
-        if stream.source_dict()["kind"] in ("kafka", "mqtt"):
+        if stream.source_dict()["kind"] in batches.KINDS:
             self._land_batches(stream, draft)
             return
         room = self.max_rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from streamgauge.execute.entry import enter
 from streamgauge.execute.names import members
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
@@ -24,16 +25,8 @@ def create_alert(trial: Trial, said: CreateAlert, root: Path, *, replace: bool =
     group = _group(trial.registry, said)
     alert = Alert(said.name, said.query, said.when, said.level, said.clear, group, targets)
     known = trial.registry.alerts.get(said.name)
-    if known is not None and known.alert == alert:
-        return Outcome("unchanged alert", (said.name,))
-    if known is not None and not (said.replace or replace):
-        raise BindError(
-            f"alert {said.name!r} exists already",
-            f"it is {known.alert}",
-            "write CREATE OR REPLACE ALERT, or choose another name",
-        )
-    trial.apply({"do": "alert", "alert": alert.as_dict()})
-    return Outcome("created alert" if known is None else "replaced alert", (said.name,))
+    old = None if known is None else known.alert
+    return enter(trial, "alert", alert, old, replace=said.replace or replace)
 
 
 def _group(registry: Registry, said: CreateAlert) -> tuple[Any, ...]:

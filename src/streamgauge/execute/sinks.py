@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamgauge.execute.declare import placed
+from streamgauge.execute.entry import enter
 from streamgauge.execute.names import members
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
-from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.login import Login
 from streamgauge.language.statements import CreateSink
 from streamgauge.plan.sink import Destination, Sink
@@ -22,13 +22,5 @@ def create_sink(trial: Trial, said: CreateSink, root: Path, *, replace: bool = F
     to = Destination(*said.target, Login.of(**login))
     sink = Sink(said.name, queries, to, said.history)
     known = trial.registry.sinks.get(said.name)
-    if known is not None and known.sink == sink:
-        return Outcome("unchanged sink", (said.name,))
-    if known is not None and not (said.replace or replace):
-        raise BindError(
-            f"sink {said.name!r} exists already",
-            f"it is {known.sink}",
-            "write CREATE OR REPLACE SINK, or choose another name",
-        )
-    trial.apply({"do": "sink", "sink": sink.as_dict()})
-    return Outcome("created sink" if known is None else "replaced sink", (said.name,))
+    old = None if known is None else known.sink
+    return enter(trial, "sink", sink, old, replace=said.replace or replace)

@@ -14,6 +14,8 @@ from typing import Any
 
 from streamgauge.kernel.files import number_name, read_json, write_json
 
+# Kinds of sources whose rows land in batches.
+KINDS = ("kafka", "mqtt")
 MANIFEST = "_manifest.json"
 DEAD = "_dead"
 
