@@ -381,3 +381,15 @@ def test_killed_in_the_middle_of_upkeep(
 def test_answers_cannot_be_kept_for_less_than_no_time(tmp_path: Path) -> None:
     with pytest.raises(BindError, match="less than no time"):
         sg.connect(tmp_path / "home", engine="local", keep_answers=-1)
+
+
+def test_what_killed_writers_left_half_written_goes_when_the_job_starts(tmp_path: Path) -> None:
+    home = Home.open(tmp_path, shards=1)
+    ours = [home.journal, home.registry, home.commits]
+    ours += [home.state(1, 0).parent, home.answers(1, 0).parent]
+    for folder in (*ours, home.control):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".000000000001.json.ab12.tmp").touch()
+    Lander(home, max_rows=10)
+    left = [path.parent for path in tmp_path.rglob(".*.tmp")]
+    assert left == [home.control], "others may be writing to the inbox"

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from streamgauge.engine.catalog import newest_snapshot
 from streamgauge.engine.lanes import NO_PEAK, Lanes
 from streamgauge.engine.promise_costs import Meter
-from streamgauge.engine.upkeep import Upkeep
+from streamgauge.engine.upkeep import Upkeep, sweep
 from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.files import number_name, numbered, write_json
@@ -78,6 +78,8 @@ class Lander:
         self.journal = Journal(home)
         self.max_rows = max_rows
         self.upkeep = Upkeep(home, keep_answers)
+        if upto is None:
+            sweep(home)
         self.number = self.journal.last() if upto is None else upto
         self.peaks: dict[str, Instant] = {}
         self.taken: dict[str, set[str]] = {}

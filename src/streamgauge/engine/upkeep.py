@@ -53,6 +53,18 @@ def kept_for(value: DurationLike) -> Duration:
     return found
 
 
+def sweep(home: Home) -> None:
+    """Remove what writers of this home left half written when they were killed.
+
+    Only the process that runs the home may do so. Others write to the inbox, which is left alone.
+    """
+    begun = home.committed() + 1
+    shards = (home.state(begun, 0).parent, home.answers(begun, 0).parent)
+    for folder in (home.journal, home.registry, home.commits, *shards):
+        for partial in folder.glob(".*.tmp"):
+            partial.unlink(missing_ok=True)
+
+
 @dataclass(slots=True)
 class Upkeep:
     """Keeps a home small.
