@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from confluent_kafka import Producer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 import streamgauge as sg
@@ -43,6 +43,18 @@ class Topic:
         for value in values:
             self._producer.produce(self.name, value, partition=partition, **more)
         assert self._producer.flush(60) == 0
+
+    def offsets(self) -> list[int]:
+        """Offsets that partition 0 holds; a compacted topic has gaps."""
+        reader = Consumer(
+            {"bootstrap.servers": self.address, "group.id": "look", "enable.partition.eof": True}
+        )
+        reader.assign([TopicPartition(self.name, 0, OFFSET_BEGINNING)])
+        found = []
+        while (message := reader.poll(10.0)) is not None and message.error() is None:
+            found.append(message.offset())
+        reader.close()
+        return found
 
     def grow(self, partitions: int) -> None:
         """Add partitions."""

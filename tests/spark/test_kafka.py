@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,6 +164,31 @@ def truncate(topic: Topic, before: int) -> None:
     gone = topic.admin.delete_records([TopicPartition(topic.name, 0, before)])
     for done in gone.values():
         done.result(60)
+
+
+def test_a_compacted_topic_gives_what_compaction_left(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    compact = {"cleanup.policy": "compact", "segment.ms": "100", "max.compaction.lag.ms": "100"}
+    topic = Topic(broker.address, "compacted", 1, **compact, **{"min.cleanable.dirty.ratio": "0"})
+    for number in range(40):
+        topic.put([record(number)], key=f"k{number % 4}")
+    # A segment is closed by a record that comes after its time.
+    for number in range(40, 44):
+        time.sleep(0.2)
+        topic.put([record(number)], key=f"k{number % 4}")
+    wait_until(lambda: len(topic.offsets()) < 30, 90, what="compaction", every=1.0)
+    landing = Landing(spark, tmp_path, topic, max_offsets=7)
+    landing.run()
+    left = topic.offsets()
+    found = landing.counts()
+    assert set(found.values()) == {1}, "none twice"
+    assert set(left) <= {int(value) for value in found}, "whatever is left lands"
+    assert {40.0, 41.0, 42.0, 43.0} <= set(found), "the newest of each key always is"
+    assert len(found) < 44
+    topic.put([record(44)], key="k0")
+    landing.run()
+    assert 44.0 in landing.counts()
 
 
 def test_latest_begins_after_what_is_there_and_remembers_it(
