@@ -65,13 +65,18 @@ def as_json(table: pa.Table) -> list[bytes]:
 def fill(address: str, topic: str, card: Card) -> int:
     """Write all prepared rows to a topic, each series in one partition; return how many."""
     make_topic(address, topic, PARTITIONS)
-    lane = {name: number % PARTITIONS for number, name in enumerate(card.series)}
     with Writer(address, topic) as writer:
-        for path in sorted(card.path("rows").iterdir()):
-            table = pq.read_table(path)
-            lanes = [lane[name] for name in table["series"].to_pylist()]
+        for table, lanes in _files(card):
             writer.write(as_json(table), lanes)
         return writer.written
+
+
+def _files(card: Card) -> Iterator[tuple[pa.Table, list[int]]]:
+    """The prepared rows, file by file, and the partition of each."""
+    lane = {name: number % PARTITIONS for number, name in enumerate(card.series)}
+    for path in sorted(card.path("rows").iterdir()):
+        table = pq.read_table(path)
+        yield table, [lane[name] for name in table["series"].to_pylist()]
 
 
 class Writer:
@@ -157,12 +162,7 @@ class Pace:
 
 def _lots(card: Card, size: int) -> Iterator[tuple[list[bytes], list[int]]]:
     """The prepared rows in lots of a size, with their partitions; from the beginning again."""
-    lane = {name: number % PARTITIONS for number, name in enumerate(card.series)}
-    files = []
-    for path in sorted(card.path("rows").iterdir()):
-        table = pq.read_table(path)
-        lanes = [lane[name] for name in table["series"].to_pylist()]
-        files.append((heads(table).cast(pa.binary()).to_pylist(), lanes))
+    files = [(heads(table).cast(pa.binary()).to_pylist(), lanes) for table, lanes in _files(card)]
     for texts, lanes in cycle(files):
         for start in range(0, len(texts) - size + 1, size):
             yield texts[start : start + size], lanes[start : start + size]

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,12 +170,10 @@ def test_a_compacted_topic_gives_what_compaction_left(
 ) -> None:
     compact = {"cleanup.policy": "compact", "segment.ms": "100", "max.compaction.lag.ms": "100"}
     topic = Topic(broker.address, "compacted", 1, **compact, **{"min.cleanable.dirty.ratio": "0"})
-    for number in range(40):
-        topic.put([record(number)], key=f"k{number % 4}")
-    # A segment is closed by a record that comes after its time.
-    for number in range(40, 44):
-        time.sleep(0.2)
-        topic.put([record(number)], key=f"k{number % 4}")
+    # A segment is closed by a record whose time lies that far after its first.
+    for number in range(44):
+        at = (START // 1_000_000 + number) * 1_000
+        topic.put([record(number)], key=f"k{number % 4}", timestamp=at)
     wait_until(lambda: len(topic.offsets()) < 30, 90, what="compaction", every=1.0)
     landing = Landing(spark, tmp_path, topic, max_offsets=7)
     landing.run()

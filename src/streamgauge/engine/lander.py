@@ -254,14 +254,15 @@ class Lander:
         for name in list(self.held):
             self.upkeep.compact(name, self.finished(name))
         for name, lanes in self.lanes.items():
-            self._forget(name, batches.clear_batches(self.home.incoming(name), lanes.done))
+            gone = batches.clear_batches(self.home.incoming(name), lanes.done)
+            if gone:
+                self._forget(name, {str(folder) for folder in gone})
         self.upkeep.clear(self.edges(), self.snapshot_at)
 
-    def _forget(self, name: str, folders: list[Path]) -> None:
+    def _forget(self, name: str, folders: set[str]) -> None:
         """Remember no longer that files of folders were taken that are gone."""
-        gone = {str(folder) for folder in folders}
         taken = self.taken.get(name, set())
-        self.taken[name] = {path for path in taken if path.rpartition("/")[0] not in gone}
+        self.taken[name] = {path for path in taken if path.rpartition("/")[0] not in folders}
 
     def finished(self, name: str) -> list[tuple[int, str, Instant]]:
         """Files of our own of a stream that committed pages hold to their end."""

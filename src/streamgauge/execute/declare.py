@@ -67,7 +67,7 @@ _STREAM_OPTIONS = {
 
 
 def placed(options: dict[str, Any], root: Path) -> dict[str, Any]:
-    """Options of a broker with their files found from where statements are run."""
+    """Options of a broker or a database, their files found from where statements are run."""
     files = ("password_file", "ca", "schema")
     return {name: root / value if name in files else value for name, value in options.items()}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamgauge.engine.origins import read_origin
+from streamgauge.execute.declare import placed
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError
@@ -41,9 +42,7 @@ def origin_of(said: CreateTable, root: Path) -> Origin:
     """Where a statement says that a table is read; paths start from `root`."""
     options = {name: value for name, value in said.options if name != "every"}
     if said.source == "jdbc":
-        if "password_file" in options:
-            options["password_file"] = root / options["password_file"]
-        return jdbc(said.path, **options)
+        return jdbc(said.path, **placed(options, root))
     if said.source == "delta":
         return delta(said.path if "://" in said.path else root / said.path)
     return file(root / said.path)

@@ -394,7 +394,9 @@ def _create_sink(
 ) -> CreateSink:
     if len(set(queries)) != len(queries):
         raise Misuse("a query is written twice", _ONCE)
-    return CreateSink(name, queries, *outlet, bool(history), bool(replaces))
+    target, login = outlet
+    _refuse_twice(login)
+    return CreateSink(name, queries, target, login, bool(history), bool(replaces))
 
 
 def _refuse_twice(options: tuple[tuple[str, Any], ...]) -> None:

@@ -275,8 +275,6 @@ Outlet = tuple[tuple[str, str, str], tuple[tuple[str, str], ...]]
 def _out_kafka(brokers: str, topic: str, form: str | None, *login: tuple[str, str]) -> Outlet:
     if form is not None and form.lower() != "json":
         raise Misuse(f"answers are not written as {form}", "write FORMAT json, or leave it out")
-    if len(dict(login)) != len(login):
-        raise Misuse("an option is written twice", "write each option once")
     return ("kafka", brokers, topic), login
 
 

@@ -32,11 +32,7 @@ _NO_DRIVER = ("No suitable driver", "ClassNotFoundException")
 
 def read_jdbc(session: SparkSession, origin: Origin) -> pa.Table:
     """All rows of a table or a query, as Arrow."""
-    password = Login(
-        origin.option("user") or "",
-        origin.option("password_file") or "",
-        origin.option("password_env") or "",
-    ).password()
+    password = Login.from_dict(dict(origin.options)).password()
     try:
         _lend_driver(session, origin)
         options = _options(origin, password)
