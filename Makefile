@@ -56,9 +56,10 @@ spark: java install ## run the tests that need Spark
 	@$(BIN)/python -m pytest -m "spark and not nightly"
 
 # What needs a Java runtime or kills processes wants the machine for itself; the rest shares its cores.
+# A failure of the first part does not hide what the second has to say.
 test: java broker browser install lint ## run lint and every test but the nightly ones
-	@$(BIN)/python -m pytest --durations 15 -n auto --dist loadfile -m "not nightly and not ($(ALONE))"
-	@$(BIN)/python -m pytest --durations 30 -m "not nightly and ($(ALONE))"
+	@$(BIN)/python -m pytest --durations 15 -n auto --dist loadfile -m "not nightly and not ($(ALONE))"; shared=$$?; \
+	$(BIN)/python -m pytest --durations 30 -m "not nightly and ($(ALONE))" && exit $$shared
 
 nightly: java broker browser install lint ## run every test, long ones too, with fresh random seeds
 	@HYPOTHESIS_PROFILE=nightly STREAMGAUGE_SEED=$$(date +%Y%m%d)000 $(BIN)/python -m pytest

@@ -289,16 +289,16 @@ class Subscriber:
                     "check user, password and certificates, and that the broker speaks MQTT 5",
                 )
             return
-        if not flags.session_present and "since" in self.card:
-            self.heard.sessions_lost += 1
-            LOG.warning(
-                "the broker has forgotten the subscription to %s: what was published while nobody "
-                "listened is not here",
-                self.asked.topic,
-            )
         if not flags.session_present:
             # Packet numbers begin anew: an equal one says nothing any more.
             self.messages.forget_seen()
+            if "since" in self.card:
+                LOG.warning(
+                    "the broker has forgotten the subscription to %s: what was published while "
+                    "nobody listened is not here",
+                    self.asked.topic,
+                )
+                self.heard.sessions_lost += 1
         if self.card["topic"] != self.asked.topic:
             client.unsubscribe(self.card["topic"])
         options = SubscribeOptions(qos=QOS, retainHandling=RETAINED_ONCE)
