@@ -18,11 +18,11 @@ import pyarrow as pa
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
-from streamgauge.coordinator.running import Coordinators
+from streamgauge.coordinator.running import AgentFeed
 from streamgauge.engine.arrivals import Arrivals
 from streamgauge.engine.catalog import expected_registry
 from streamgauge.engine.engine import Engine
-from streamgauge.engine.feeds import Feeds, refuse_without
+from streamgauge.engine.feeds import Feeds
 from streamgauge.engine.job import MAX_ROWS, Job
 from streamgauge.engine.local import LocalEngine
 from streamgauge.engine.refreshing import Refreshing
@@ -147,12 +147,11 @@ class Gauge(Tables, Reader):
         super().__init__(home)
         self._job = job
         self._engine: Engine | None = None
-        self._feeds = Feeds(home, job.checkpoint)
-        self._coordinators = Coordinators(home)
+        others = {"edge": AgentFeed}
+        self._feeds = Feeds(home, lambda: self._session, job.checkpoint, others)
         self._sinks = Sinks(home)
         self._refreshing = Refreshing(home, self.session)
         self._lock = ExitStack()
-        self._frames: dict[str, Any] = {}
         self._expected = expected_registry(home)
 
     # Declaring
@@ -199,11 +198,11 @@ class Gauge(Tables, Reader):
             width=width,
         )
         if source.frame is not None:
-            self._frames[name] = source.frame
+            self._feeds.frames[name] = source.frame
         if self._expected.streams.get(name) != declared:
             self._submit({"do": "stream", "stream": declared.as_dict()})
         elif self._engine is not None and self._engine.running:
-            self._start_feed(declared)
+            self._feeds.start([declared])
 
     def drop_stream(self, name: str) -> None:
         """Forget a stream that no query reads."""
@@ -318,11 +317,10 @@ class Gauge(Tables, Reader):
         said = [Stream.from_dict(r["stream"]) for r in trial.records if r["do"] == "stream"]
         fed = said if self.running else []
         for stream in fed:
-            refuse_without(stream, self._session, self._frames.get(stream.name))
+            self._feeds.refuse(stream)
         left = leave(trial, self.home)
         self._expected = trial.registry
-        for stream in fed:
-            self._start_feed(stream)
+        self._feeds.start(fed)
         return left
 
     # Running
@@ -344,8 +342,11 @@ class Gauge(Tables, Reader):
         except StreamgaugeError:
             self._lock.close()
             raise
-        for stream in self._expected.streams.values():
-            self._start_feed(stream)
+        try:
+            self._feeds.begin(self._expected.streams)
+        except StreamgaugeError:
+            self.stop()
+            raise
         self._sinks.start(declared=bool(self._expected.sinks))
         self._refreshing.start(self._expected.tables)
         return self
@@ -360,10 +361,6 @@ class Gauge(Tables, Reader):
             self._engine = self._job.engine(self.home)
         return self._session or super().session()
 
-    def _start_feed(self, stream: Stream) -> None:
-        self._feeds.start(stream, self._session, self._frames.get(stream.name))
-        self._coordinators.start(stream)
-
     def forget_agent(self, stream: str, agent: str) -> None:
         """Wait no longer for an agent that is gone for good; its objects leave the answers."""
         forget_agent(self.home, stream, agent)
@@ -371,7 +368,6 @@ class Gauge(Tables, Reader):
     def stop(self) -> None:
         """Stop the job after the epoch in work; nothing is lost."""
         self._refreshing.stop()
-        self._coordinators.stop()
         self._feeds.stop()
         if self._engine is not None:
             self._engine.stop()
@@ -408,7 +404,7 @@ class Gauge(Tables, Reader):
 
     def check(self) -> None:
         """Raise what ended the job, or the reading of a source, if something did."""
-        failure = (self._engine.failure() if self._engine else None) or self._coordinators.failure()
+        failure = self._engine.failure() if self._engine else None
         self._feeds.check()
         if failure is not None:
             raise EngineFailure(

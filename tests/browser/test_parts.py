@@ -133,6 +133,22 @@ def test_a_story_leads_to_what_its_act_has_made(scene: Scene, page: Page) -> Non
     story.close()
 
 
+def test_a_stream_says_that_its_source_is_away(scene: Scene, served: Server, page: Page) -> None:
+    def told(route: Route) -> None:
+        listing = route.fetch().json()
+        feed = {"state": "waiting", "reason": "no <b>broker", "since": "2026-01-01T00:00:00Z"}
+        listing["streams"][0]["feed"] = feed
+        route.fulfill(json=listing)
+
+    scene.hear(10)
+    page.route("**/v1/streams", told)
+    show(page, served, "streams")
+    expect(page.locator("main span.state.warn")).to_have_text("source away")
+    page.get_by_role("button", name="plant").click()
+    expect(page.locator("main .silence")).to_contain_text("2026-01-01 00:00:00: no <b>broker")
+    page.unroute_all()
+
+
 def test_a_query_says_which_agent_is_silent(scene: Scene, served: Server, page: Page) -> None:
     def told(route: Route) -> None:
         stream = route.fetch().json()

@@ -14,6 +14,8 @@ from pathlib import Path
 import httpx
 
 import streamgauge as sg
+from streamgauge.log.feeding import Feeding, note_feeding
+from streamgauge.log.lock import holding
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from tests.server.conftest import problem, step
@@ -60,6 +62,18 @@ def test_an_interruption_is_told(client: httpx.Client, gauge: sg.Gauge, tmp_path
     told = client.get("/v1/streams/gaps").json()["interruption"]
     assert told["expected_gap"] == "2 s"
     assert (told["answers"], told["interrupted"]) == (1, True)
+
+
+def test_a_source_that_is_away_is_told(client: httpx.Client, gauge: sg.Gauge) -> None:
+    assert client.get("/v1/streams/rows").json()["feed"] is None, "files need nobody who feeds"
+    with holding(gauge.home.root):
+        note_feeding(gauge.home, "rows", Feeding("waiting", "the broker is away", 1_000_000))
+        told = client.get("/v1/streams/rows").json()["feed"]
+        scraped = client.get("/metrics").text
+    assert told["state"] == "waiting"
+    assert (told["reason"], told["since"]) == ("the broker is away", "1970-01-01T00:00:01Z")
+    assert 'streamgauge_stream_waiting{stream="rows"} 1.0' in scraped
+    assert client.get("/v1/streams/rows").json()["feed"] is None, "no job waits any more"
 
 
 def test_a_stream_is_declared_and_dropped(client: httpx.Client, gauge: sg.Gauge) -> None:

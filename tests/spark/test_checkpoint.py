@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import streamgauge as sg
 from streamgauge.kernel.errors import BindError, EngineFailure, SourceFailure
+from streamgauge.log.feeding import feeding_of
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import as_answers
 from streamgauge.sources.plant import Plant, PlantWriter
@@ -225,11 +226,16 @@ def test_rows_of_a_dataframe_are_not_written_by_another_checkpoint(
     shutil.rmtree(notes)
     shutil.copytree(tmp_path / "copy", notes)
     gauge = connect().start()
-    query = gauge._feeds._queries["numbers"]
-    wait_until(lambda: not query.isActive, 120, what="the refusal")
-    assert "is older than its rows" in str(query.exception())
+    wait_until(lambda: _state(home) == "failed", 120, what="the refusal")
+    with pytest.raises(EngineFailure, match="is older than its rows"):
+        gauge.check()
     gauge.stop()
     assert written() == before
+
+
+def _state(home: Home) -> str:
+    told = feeding_of(home, "numbers")
+    return "" if told is None else told.state
 
 
 def test_a_checkpoint_is_a_whole_path_or_an_address(tmp_path: Path) -> None:

@@ -109,10 +109,12 @@ def test_a_broker_that_goes_away_is_waited_for(
     try:
         landing.catch_up()
         broker.stop()
+        wait_until(lambda: feed.state()[0] == "waiting", 300, what="being told")
         broker.start()
         topic.put(map(record, range(50, 90)), partition=1)
         wait_until(lambda: len(landing.column("value")) >= 90, 180, what="rows after the restart")
         assert feed.failure is None
+        wait_until(lambda: feed.state() == ("reading", ""), 60, what="no word of it")
     finally:
         landing.stop()
     assert landing.counts() == once(range(90))

@@ -1,10 +1,12 @@
-"""The coordinators of a home that run beside the job, one for each stream that agents feed."""
+"""The coordinator of a stream, as the feed that it is to the job it runs beside."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from streamgauge.engine.feed import Feed
+from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log.home import Home
 from streamgauge.streams.stream import Stream
 
@@ -12,29 +14,36 @@ if TYPE_CHECKING:
     from streamgauge.coordinator.coordinator import Coordinator
 
 
-class Coordinators:
-    """Running coordinators by stream name."""
+class AgentFeed(Feed):
+    """Feeds a stream with what agents report.
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
-        self._running: dict[str, Coordinator] = {}
+    Parameters
+    ----------
+    home
+        The home whose job answers the queries.
+    stream
+        A stream that agents feed.
+    """
 
-    def start(self, stream: Stream) -> None:
-        """Start the coordinator of a stream, if agents feed it and none runs."""
-        if stream.source_dict()["kind"] != "edge" or stream.name in self._running:
-            return
+    def __init__(self, home: Home, stream: Stream) -> None:
+        super().__init__(stream)
         # Its doors import a web server, which other streams do not need.
         module = import_module("streamgauge.coordinator.coordinator")
-        coordinator: Coordinator = module.Coordinator(self.home, stream)
-        coordinator.start()
-        self._running[stream.name] = coordinator
+        self._coordinator: Coordinator = module.Coordinator(home, stream)
 
-    def failure(self) -> str | None:
-        """What ended one of them, if something did."""
-        return next((c.failure for c in self._running.values() if c.failure), None)
+    def start(self) -> None:
+        """Listen to agents."""
+        self._coordinator.start()
 
     def stop(self) -> None:
-        """Stop them all; what was acknowledged is kept."""
-        for coordinator in self._running.values():
-            coordinator.stop()
-        self._running.clear()
+        """Listen no longer; what was acknowledged is kept."""
+        self._coordinator.stop()
+
+    def look(self) -> None:
+        """Take over what ended the coordinator, if something did."""
+        if self._coordinator.failure is not None:
+            self.failure = EngineFailure(
+                f"nobody listens to the agents of stream {self.stream.name!r} any more",
+                self._coordinator.failure.strip()[:2000],
+                "mend the cause and start again: what was acknowledged is kept",
+            )

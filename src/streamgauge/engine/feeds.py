@@ -1,128 +1,212 @@
-"""Feeds: what writes a stream's files while the gauge runs: plant, replay, logs, Spark."""
+"""Feeds: what writes the files of streams while the gauge runs, for as long as they are declared.
+
+A stream that is declared here is fed at once. What other processes declare and drop is found in
+the journal, which the job writes as it takes changes in.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
+from streamgauge.edge.clock import wall_clock
 from streamgauge.edge.mqtt_client import check_installed
+from streamgauge.engine.feed import Feed, WriterFeed
+from streamgauge.engine.following import Following
 from streamgauge.engine.mqtt_feed import MqttFeed
-from streamgauge.engine.spark import landing
 from streamgauge.engine.spark.checkpoints import Checkpoints
 from streamgauge.engine.spark.jars import check_session
 from streamgauge.engine.spark.kafka import KafkaFeed
+from streamgauge.engine.spark.landing import LandingFeed
 from streamgauge.engine.spark.mqtt_feed import SparkMqttFeed
-from streamgauge.kernel.errors import SourceFailure
-from streamgauge.log import batches
+from streamgauge.kernel.errors import SourceFailure, StreamgaugeError
+from streamgauge.log.feeding import Feeding, forget_feeding, note_feeding
 from streamgauge.log.home import Home
 from streamgauge.log.replay import ReplayWriter
 from streamgauge.sources.plant import Plant, PlantWriter
 from streamgauge.streams.stream import Stream
 
+LOG = logging.getLogger(__name__)
+PAUSE_SECONDS = 0.1
+CHANGES = ("stream", "drop stream")
+MakeFeed = Callable[[Home, Stream], Feed]
+
 
 class Feeds:
-    """Running feeds by stream name."""
+    """Running feeds by stream name.
 
-    def __init__(self, home: Home, checkpoint: str | None = None) -> None:
+    Parameters
+    ----------
+    home
+        Where files go.
+    session
+        Gives the Spark session, or None on the local engine.
+    checkpoint
+        Where Spark keeps its notes; in the home when None.
+    others
+        What makes feeds of kinds that are not known here.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        session: Callable[[], Any],
+        checkpoint: str | None = None,
+        others: Mapping[str, MakeFeed] | None = None,
+    ) -> None:
         self.home = home
-        self.checkpoints = Checkpoints(home, checkpoint)
+        # Streaming DataFrames by the stream that each becomes.
+        self.frames: dict[str, Any] = {}
+        self._session = session
+        self._checkpoints = Checkpoints(home, checkpoint)
+        self._others = dict(others or {})
+        self._running: dict[str, Feed] = {}
+        self._told: dict[str, Feeding] = {}
+        self._following = Following(home, "streams", CHANGES)
+        self._lock = threading.RLock()
         self._halt = threading.Event()
-        self._threads: dict[str, threading.Thread] = {}
-        self._queries: dict[str, Any] = {}
-        self._logs: dict[str, KafkaFeed | MqttFeed | SparkMqttFeed] = {}
+        self._thread: threading.Thread | None = None
 
-    def start(self, stream: Stream, session: Any, frame: Any) -> None:
-        """Start the feed of a stream, if it needs one and it does not run."""
-        kind = stream.source_dict()["kind"]
-        if kind == "plant":
-            self._start_plant(stream)
-        elif kind == "replay":
-            self._start_replay(stream)
-        elif kind in batches.KINDS:
-            self._start_log(stream, session)
-        elif kind in ("rate", "dataframe"):
-            self._start_landing(stream, session, frame)
-
-    def _start_plant(self, stream: Stream) -> None:
-        if stream.name in self._threads:
-            return
+    def begin(self, streams: Mapping[str, Stream]) -> None:
+        """Feed streams, then what is declared and dropped from now on."""
+        forget_feeding(self.home)
+        self._told.clear()
         self._halt.clear()
-        source = stream.source_dict()
-        writer = PlantWriter(
-            Plant(n_sensors=source["n_sensors"], seed=source["seed"]),
-            str(self.home.incoming(stream.name)),
-        )
-        self._run(stream, "plant", writer.run, source["speed"], self._halt)
+        self._following.begin(streams)
+        self.start({**self._following.kept, **streams}.values())
+        self._thread = threading.Thread(target=self._run, name="streamgauge-feeds", daemon=True)
+        self._thread.start()
 
-    def _start_replay(self, stream: Stream) -> None:
-        if stream.name in self._threads:
-            return
-        self._halt.clear()
-        writer = ReplayWriter(stream, self.home, time.time_ns() // 1000)
-        self._run(stream, "replay", writer.run, self._halt)
+    def start(self, streams: Iterable[Stream]) -> None:
+        """Feed streams that are not fed yet."""
+        for stream in streams:
+            self._start(stream)
 
-    def _run(self, stream: Stream, kind: str, target: Callable[..., None], *args: Any) -> None:
-        name = f"streamgauge-{kind}-{stream.name}"
-        thread = threading.Thread(target=target, args=args, name=name, daemon=True)
-        self._threads[stream.name] = thread
-        thread.start()
-
-    def _start_landing(self, stream: Stream, session: Any, frame: Any) -> None:
-        query = self._queries.get(stream.name)
-        if query is not None and query.isActive:
-            return
-        source = stream.source_dict()
-        refuse_without(stream, session, frame)
-        if source["kind"] == "rate":
-            frame = landing.rate(session, source["rows_per_second"])
-        self._queries[stream.name] = landing.land(
-            frame, self.home, stream.name, self.checkpoints.landing(stream.name)
-        )
-
-    def _start_log(self, stream: Stream, session: Any) -> None:
-        running = self._logs.get(stream.name)
-        if running is not None and running.stream == stream:
-            return
-        refuse_without(stream, session, None)
-        if running is not None:
-            running.stop()
-        feed = self._logs[stream.name] = _log_feed(self.home, stream, session)
-        feed.start()
+    def refuse(self, stream: Stream) -> None:
+        """Raise where a stream cannot be fed here."""
+        refuse_without(stream, self._session(), self.frames.get(stream.name))
 
     def check(self) -> None:
         """Raise what ended a feed, if something did."""
-        for feed in self._logs.values():
+        for feed in self._all():
+            feed.look()
             if feed.failure is not None:
                 raise feed.failure
 
     def goals(self) -> dict[str, dict[int, int]]:
-        """What each topic holds now, by stream: to be landed before a drain is done."""
-        return {name: feed.goal() for name, feed in self._logs.items()}
+        """What each source holds now, by stream: to be landed before a drain is done."""
+        return {feed.stream.name: feed.goal() for feed in self._all()}
 
     def reached(self, goals: dict[str, dict[int, int]]) -> bool:
-        """Whether all of that was landed."""
-        return all(self._logs[name].reached(goal) for name, goal in goals.items())
+        """Whether all of that was landed, but for streams that are fed no longer."""
+        return all(feed.reached(goals.get(feed.stream.name, {})) for feed in self._all())
 
     def stop(self) -> None:
         """Stop all feeds."""
-        for feed in self._logs.values():
-            feed.stop()
-        self._logs.clear()
         self._halt.set()
-        for thread in self._threads.values():
-            thread.join()
-        self._threads.clear()
-        for query in self._queries.values():
-            query.stop()
-        self._queries.clear()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self._tell()
+        for feed in self._all():
+            self._stop(feed.stream.name)
 
+    def _all(self) -> list[Feed]:
+        with self._lock:
+            return list(self._running.values())
 
-def _log_feed(home: Home, stream: Stream, session: Any) -> KafkaFeed | MqttFeed | SparkMqttFeed:
-    if stream.source_dict()["kind"] == "kafka":
-        return KafkaFeed(session, home, stream)
-    return MqttFeed(home, stream) if session is None else SparkMqttFeed(session, home, stream)
+    def _start(self, stream: Stream) -> None:
+        with self._lock:
+            running = self._running.get(stream.name)
+            if running is not None and running.stream == stream and running.failure is None:
+                return
+            feed = self._feed(stream)
+            if feed is None:
+                return
+            if running is not None:
+                self._running.pop(stream.name).stop()
+            feed.start()
+            self._running[stream.name] = feed
+
+    def _stop(self, name: str) -> None:
+        with self._lock:
+            feed = self._running.pop(name, None)
+            self._told.pop(name, None)
+            if feed is not None:
+                feed.stop()
+                if feed.failure is None:
+                    forget_feeding(self.home, name)
+
+    def _feed(self, stream: Stream) -> Feed | None:
+        """What feeds a stream of this kind, if something has to."""
+        source, session = stream.source_dict(), self._session()
+        kind = source["kind"]
+        self.refuse(stream)
+        if kind == "plant":
+            plant = Plant(n_sensors=source["n_sensors"], seed=source["seed"])
+            writer = PlantWriter(plant, str(self.home.incoming(stream.name)))
+            return WriterFeed(stream, partial(writer.run, source["speed"]))
+        if kind == "replay":
+            return WriterFeed(stream, ReplayWriter(stream, self.home, wall_clock()).run)
+        if kind == "kafka":
+            return KafkaFeed(session, self.home, stream)
+        if kind == "mqtt" and session is None:
+            return MqttFeed(self.home, stream)
+        if kind == "mqtt":
+            return SparkMqttFeed(session, self.home, stream)
+        if kind in ("rate", "dataframe"):
+            checkpoint = self._checkpoints.landing(stream.name)
+            frame = self.frames.get(stream.name)
+            return LandingFeed(session, self.home, stream, frame, checkpoint)
+        return self._others[kind](self.home, stream) if kind in self._others else None
+
+    # What others declare
+
+    def _run(self) -> None:
+        while not self._halt.wait(PAUSE_SECONDS):
+            try:
+                self._follow()
+                self._tell()
+            except (OSError, StreamgaugeError) as error:
+                # What cannot be read or written now can be a moment later.
+                LOG.warning("feeds wait: %s", error)
+                self._halt.wait(1.0)
+
+    def _follow(self) -> None:
+        """Feed what was declared since the last look, and feed no longer what was dropped."""
+        before = dict(self._following.kept)
+        while self._following.look() is not None:
+            pass
+        after = self._following.kept
+        for name in before.keys() - after.keys():
+            self._stop(name)
+        for name, stream in after.items():
+            if before.get(name) != stream:
+                self._follow_one(stream)
+
+    def _follow_one(self, stream: Stream) -> None:
+        try:
+            self._start(stream)
+        except StreamgaugeError as error:
+            # The other streams are not held up by one that this job cannot feed.
+            LOG.warning("stream %s is not fed: %s", stream.name, error)
+            told = Feeding("failed", f"{error.what}: {error.detail}", wall_clock())
+            note_feeding(self.home, stream.name, told)
+
+    def _tell(self) -> None:
+        """Write down how feeds go, where that has changed."""
+        for feed in self._all():
+            feed.look()
+            name, (state, reason) = feed.stream.name, feed.state()
+            known = self._told.get(name)
+            since = known.since if known is not None and known.state == state else wall_clock()
+            told = Feeding(state, reason, since)
+            if told != known:
+                note_feeding(self.home, name, told)
+                self._told[name] = told
 
 
 def refuse_without(stream: Stream, session: Any, frame: Any) -> None:

@@ -17,9 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.engine.feed import ThreadFeed
 from streamgauge.engine.spark.kafka_task import gathered, write_parts
-from streamgauge.engine.subscriber import MESSAGES
+from streamgauge.engine.subscriber import HEARD, MESSAGES
 from streamgauge.kernel.columns import as_instants
+from streamgauge.kernel.files import read_json
 from streamgauge.log.batches import DEAD, Batch, newest_batch, put_batch
 from streamgauge.log.home import Home
 from streamgauge.log.messages import newest_number
@@ -114,6 +116,7 @@ class MessageLanding:
         """Find where to go on; the options of the subscription that begins there."""
         shutil.rmtree(self.parts, ignore_errors=True)
         self.parts.mkdir(parents=True)
+        (self.spool / HEARD).unlink(missing_ok=True)
         newest = newest_batch(self.directory)
         if newest is not None:
             self.number, self.next = newest.number + 1, newest.ends.get(0, 0)
@@ -141,10 +144,40 @@ class MessageLanding:
         put_batch(self.directory, Batch(number, self.topic, {0: end}, files, tuple(letters)), parts)
         self.number, self.next = number + 1, end
 
+    def trouble(self) -> str | None:
+        """What keeps the listener from its broker, if something does."""
+        try:
+            heard = read_json(self.spool / HEARD)
+        except FileNotFoundError:
+            return "the broker has not answered yet"
+        if heard["full"]:
+            return "the spool holds all it may, until the job has used some of it"
+        return None if heard["connected"] else heard["trouble"] or "the connection broke"
+
+
+class MessageFeed(ThreadFeed):
+    """What the feeds of messages have in common, with Spark and without.
+
+    Parameters
+    ----------
+    home
+        Where batches go; with Spark a directory that all workers see.
+    stream
+        Its source names broker and topic.
+    """
+
+    def __init__(self, home: Home, stream: Stream) -> None:
+        super().__init__(stream)
+        self.landing = MessageLanding(home, stream)
+
     def goal(self) -> dict[int, int]:
         """The messages that have come so far."""
-        return {0: newest_number(self.spool / MESSAGES)}
+        return {0: newest_number(self.landing.spool / MESSAGES)}
 
     def reached(self, goal: dict[int, int]) -> bool:
         """Whether batches hold everything up to some message."""
-        return all(self.next >= end for end in goal.values())
+        return all(self.landing.next >= end for end in goal.values())
+
+    def look(self) -> None:
+        """Take over what the listener has written: it may live in a process of Spark's."""
+        self.trouble = self.landing.trouble()

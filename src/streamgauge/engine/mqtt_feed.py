@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-
 import pyarrow as pa
 
-from streamgauge.engine.message_landing import MessageLanding
+from streamgauge.engine.message_landing import MessageFeed
 from streamgauge.engine.subscriber import Subscriber
 from streamgauge.engine.subscription import Subscription
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
-from streamgauge.log.home import Home
 from streamgauge.log.messages import Messages
-from streamgauge.streams.stream import Stream
 
-LOG = logging.getLogger(__name__)
 MAX_ROWS = 200_000
 PAUSE_SECONDS = 0.1
 
 
-class MqttFeed:
+class MqttFeed(MessageFeed):
     """Lands one stream without Spark.
 
     Parameters
@@ -31,33 +25,15 @@ class MqttFeed:
         Its source names broker and topic.
     """
 
-    def __init__(self, home: Home, stream: Stream) -> None:
-        self.stream = stream
-        self.landing = MessageLanding(home, stream)
-        self.goal, self.reached = self.landing.goal, self.landing.reached
-        self.failure: StreamgaugeError | None = None
-        self._halt = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, name=f"streamgauge-mqtt-{stream.name}", daemon=True
-        )
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End after the batch in work; what was not put into place is landed next time."""
-        self._halt.set()
-        self._thread.join()
-
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Land what the listener hears, until told to halt."""
         try:
             asked = Subscription.of(self.landing.begin(MAX_ROWS))
             with Subscriber(asked) as subscriber:
-                while not self._halt.is_set():
+                while not self.halt.is_set():
                     subscriber.check()
                     if not self._land(subscriber.messages):
-                        self._halt.wait(PAUSE_SECONDS)
+                        self.halt.wait(PAUSE_SECONDS)
         except StreamgaugeError as error:
             self.failure = error
         except (OSError, pa.ArrowException) as error:

@@ -7,7 +7,6 @@ epoch boundary, the same for all shards, and a replay finds them at the same pla
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -17,17 +16,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.following import Following
 from streamgauge.engine.origins import read_origin
 from streamgauge.kernel.errors import SourceFailure, StreamgaugeError
-from streamgauge.kernel.files import number_name
 from streamgauge.kernel.time import SECOND
 from streamgauge.log import inbox
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal
 from streamgauge.log.segments import write_parquet
 from streamgauge.log.tables import AGAIN, next_copy, note_reading, read_rows, reading_of, same_rows
-from streamgauge.plan.registry import Registry
 from streamgauge.plan.tables import CHANGES, read_again
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.table import Table
@@ -35,8 +31,6 @@ from streamgauge.streams.table import Table
 LOG = logging.getLogger("streamgauge")
 PAUSE_SECONDS = 0.1
 PATIENCE_SECONDS = 10.0
-# A page may hold a million queries; most pages change no table, and need not be parsed.
-_TOUCHES = re.compile(rb'"do":"(?:\w+ )?table"')
 
 
 @dataclass(slots=True)
@@ -68,8 +62,7 @@ class Refreshing:
     def __init__(self, home: Home, session: Callable[[], Any]) -> None:
         self.home = home
         self._session = session
-        self._page = Journal(home).last()
-        self._registry = Registry()
+        self._following = Following(home, "tables", CHANGES)
         self._rounds: dict[str, _Round] = {}
         self._begun = False
         self._halt = threading.Event()
@@ -78,10 +71,10 @@ class Refreshing:
     def start(self, tables: Mapping[str, Table]) -> None:
         """Keep reading; `tables` are those that were there when this was made."""
         if not self._begun:
-            self._registry.tables.update(tables)
+            self._following.begin(tables)
             self._begun = True
         self._halt.clear()
-        self._rounds = {name: _Round(due=0.0) for name in self._registry.tables}
+        self._rounds = {name: _Round(due=0.0) for name in self._following.kept}
         self._thread = threading.Thread(target=self._run, name="streamgauge-tables", daemon=True)
         self._thread.start()
 
@@ -99,32 +92,15 @@ class Refreshing:
     def _run(self) -> None:
         while not self._halt.wait(PAUSE_SECONDS):
             self._follow()
-            for table in list(self._registry.tables.values()):
+            for table in self._following.kept.values():
                 if table.every is not None:
                     self._attend(table, table.every)
 
     def _follow(self) -> None:
         """Take in what the journal says of tables."""
-        if self._page < Journal(self.home).last():
-            path = self.home.journal / number_name(self._page + 1, ".json")
-            if not path.exists():
-                # Pages that were cleared away are in a snapshot.
-                self._page = Journal(self.home).last()
-                self._registry.tables = registry_at(self.home, self._page).tables
-                return
-            self._page += 1
-            if _TOUCHES.search(path.read_bytes()):
-                self._take(self._page)
-
-    def _take(self, number: int) -> None:
-        page = Journal(self.home).page(number)
-        changes = [change for change in page.changes if change["do"] in CHANGES]
-        if page.refused:
-            # One of them may be refused for a query, and those are not kept here.
-            self._registry.tables = registry_at(self.home, number).tables
-        else:
-            self._registry.apply(changes, epoch=number)
-        landed = {change.get("path") for change in changes}
+        landed = {change.get("path") for change in self._following.look() or ()}
+        # Pages that were cleared away are passed over, but not what they did.
+        landed.update(table.path for table in self._following.kept.values())
         for round in self._rounds.values():
             round.pending = "" if round.pending in landed else round.pending
 

@@ -42,6 +42,7 @@ except ImportError:
     MQTTException = OSError  # type: ignore[assignment,misc]
 
 MESSAGES = "messages"
+HEARD = "heard.json"
 LOG = logging.getLogger(__name__)
 PAUSE_SECONDS = 0.05
 CONNECT_SECONDS = 10.0
@@ -374,7 +375,7 @@ class Subscriber:
         if self.heard.trouble and not self.heard.connected:
             LOG.warning("no messages of %s: %s", self.asked.topic, self.heard.trouble)
         failure = None if self.failure is None else self.failure.as_dict()
-        write_json(self.directory / "heard.json", {**asdict(self.heard), "failure": failure})
+        write_json(self.directory / HEARD, {**asdict(self.heard), "failure": failure})
 
 
 # Answers that no broker should give.

@@ -16,6 +16,7 @@ from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError, QueryNotFound
 from streamgauge.kernel.time import duration_text
 from streamgauge.language.statements import Ask, FromName, Item, Select
+from streamgauge.log.feeding import feeding_of
 from streamgauge.operators.expression import Expr
 from streamgauge.plan.bind import bind
 from streamgauge.plan.explain import explain as explain_query
@@ -36,12 +37,14 @@ def show(reader: Reader, registry: Registry, what: str, name: str = "") -> pa.Ta
     """SHOW: what there is, as a table."""
     if what == "answers":
         return answers(reader, registry, name)
+    if what == "streams":
+        return _table(*_streams(reader, registry))
     if what == "tables":
         return _table(TITLES, shown_tables(reader, registry))
     if what not in _SHOWN:
         raise BindError(
             f"cannot show {what!r}",
-            f"there are {', '.join([*_SHOWN, 'tables', 'answers'])}",
+            f"there are {', '.join([*_SHOWN, 'streams', 'tables', 'answers'])}",
             "write SHOW QUERIES",
         )
     titles, rows = _SHOWN[what](registry)
@@ -75,7 +78,8 @@ def _queries(registry: Registry) -> Shown:
     return ("name", "answers", "reads", "asks", "status", "version"), rows
 
 
-def _streams(registry: Registry) -> Shown:
+def _streams(reader: Reader, registry: Registry) -> Shown:
+    fed = {name: feeding_of(reader.home, name) for name in registry.streams}
     rows = [
         (
             stream.name,
@@ -85,10 +89,13 @@ def _streams(registry: Registry) -> Shown:
             ", ".join(stream.key),
             duration_text(stream.tick),
             stream.late.policy,
+            "" if told is None else told.state,
+            "" if told is None else told.reason,
         )
         for stream in registry.streams.values()
+        for told in (fed[stream.name],)
     ]
-    return ("name", "source", "columns", "time", "key", "tick", "late"), rows
+    return ("name", "source", "columns", "time", "key", "tick", "late", "feed", "reason"), rows
 
 
 def _windows(registry: Registry) -> Shown:
@@ -154,7 +161,6 @@ def _sinks(registry: Registry) -> Shown:
 
 _SHOWN: dict[str, Callable[[Registry], Shown]] = {
     "queries": _queries,
-    "streams": _streams,
     "windows": _windows,
     "functions": _functions,
     "views": _views,

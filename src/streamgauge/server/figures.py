@@ -26,6 +26,7 @@ from streamgauge.edge.clock import wall_clock
 from streamgauge.engine.catalog import registry_at
 from streamgauge.kernel.time import SECOND, Instant
 from streamgauge.log import lock
+from streamgauge.log.feeding import feeding_of
 from streamgauge.log.journal import Journal, Page
 from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Query
@@ -298,6 +299,10 @@ class Figures:
         for stream in sorted(registry.streams):
             count = float(interrupted[stream])
             yield Sample("streamgauge_stream_interrupted_queries", (stream,), count)
+            fed = feeding_of(self.reader.home, stream)
+            if fed is not None:
+                away = float(fed.state in ("waiting", "failed"))
+                yield Sample("streamgauge_stream_waiting", (stream,), away)
         broken = sum(not all(a.contract_met for a in found) for found in groups.values())
         yield _job("queries_answering", len(groups))
         yield _job("queries_contract_broken", broken)

@@ -112,6 +112,7 @@ _STREAMS = _of(
     lag_seconds="Time since the event time of the newest row.",
     lateness_seconds="Farthest that a row of the newest commit lay behind a row before it.",
     interrupted_queries="Queries whose answer is widened because a source is silent.",
+    waiting="1 while its source is away or its reading has failed, 0 while it is read.",
 )
 _STREAM_TOTALS = _of(
     "counter",

@@ -166,6 +166,7 @@ class StreamShape(BaseModel):
     reached: str | None
     interruption: dict[str, Any]
     agents: dict[str, int]
+    feed: dict[str, str] | None
     readers: int
 
 

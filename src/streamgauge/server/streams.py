@@ -15,6 +15,7 @@ from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND, duration, duration_text, instant_text
 from streamgauge.language.parse import parse
 from streamgauge.language.statements import Change, CreateStream
+from streamgauge.log.feeding import feeding_of
 from streamgauge.plan.registry import streams_of
 from streamgauge.plan.shadows import is_shadow
 from streamgauge.server.access import Admin, Name, Reader
@@ -119,8 +120,18 @@ def _as_dict(
         "reached": None if reached is None else instant_text(reached),
         "interruption": silence.told(stream),
         "agents": silence.counted(stream),
+        "feed": _fed(desk, name),
         "readers": silence.readers[name],
     }
+
+
+def _fed(desk: Desk, name: str) -> dict[str, str] | None:
+    """How a stream is fed; none where nothing has to feed it."""
+    told = feeding_of(desk.gauge.home, name)
+    if told is None:
+        return None
+    reason = desk.problems.hidden(told.reason)
+    return {"state": told.state, "reason": reason, "since": instant_text(told.since)}
 
 
 @router.get("/streams", response_model=Streams)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-import threading
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +19,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamgauge.engine.spark.engine import OURS
+from streamgauge.engine.feed import ThreadFeed
 from streamgauge.engine.spark.jars import check_session
 from streamgauge.engine.spark.kafka_task import COLUMNS, RECEIPT_DDL, LandRecords
 from streamgauge.engine.spark.kafka_topic import Bounds, TopicAway, topic_bounds
+from streamgauge.engine.spark.tries import Tries
+from streamgauge.engine.spark.wording import brief
 from streamgauge.kernel.errors import EngineFailure, SourceFailure, StreamgaugeError
 from streamgauge.kernel.files import number_name
 from streamgauge.kernel.login import Login
@@ -34,11 +35,10 @@ from streamgauge.sources.kafka_login import java_settings
 from streamgauge.sources.rejects import Rejects
 from streamgauge.streams.stream import Stream
 
-PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0)
-# So often in a row may the landing fail, with a broker that answers, before the job is told.
-TRIES = 5
 # Records of one batch: bounded, so that a backlog of any size fits into memory.
 MAX_OFFSETS = 2_000_000
+# With the connector's own three minutes would pass before a broker that is away is told of.
+_PATIENCE = {"kafka.default.api.timeout.ms": "15000", "kafka.request.timeout.ms": "10000"}
 EARLIEST = -2
 Gap = tuple[int, int, int]
 _log = logging.getLogger(__name__)
@@ -52,8 +52,8 @@ class Resume:
     ends: dict[int, int]
 
 
-class KafkaFeed:
-    """Lands one stream in a thread of its own, over and over until it is stopped.
+class KafkaFeed(ThreadFeed):
+    """Lands one stream, over and over until it is stopped.
 
     Parameters
     ----------
@@ -67,30 +67,20 @@ class KafkaFeed:
 
     def __init__(self, session: SparkSession, home: Home, stream: Stream) -> None:
         check_session(session, "kafka")
-        self.session, self.stream = session, stream
+        super().__init__(stream)
+        self.session = session
         self.source = stream.source_dict()
         self.topic = str(self.source["topic"])
         self.directory = home.incoming(stream.name)
         self.parts = self.directory / "_parts"
         self.checkpoints = home.root / "landing" / stream.name
-        self.failure: StreamgaugeError | None = None
-        self._halt = threading.Event()
         self._query: StreamingQuery | None = None
         self._ends: dict[int, int] = {}
-        self._thread = threading.Thread(
-            target=self._run, name=f"streamgauge-kafka-{stream.name}", daemon=True
-        )
 
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End after the batch in work; what was not put into place is read again next time."""
-        self._halt.set()
+    def interrupt(self) -> None:
+        """End the query, which would wait for records."""
         if self._query is not None:
             self._query.stop()
-        self._thread.join()
 
     def goal(self) -> dict[int, int]:
         """The offsets that the topic ends at now; empty when nobody can tell."""
@@ -103,30 +93,33 @@ class KafkaFeed:
         """Whether batches hold everything up to some offsets."""
         return all(self._ends.get(p, 0) >= end for p, end in goal.items())
 
-    def _run(self) -> None:
-        tries = 0
-        while not self._halt.is_set():
-            before = newest_batch(self.directory)
+    def run(self) -> None:
+        """Land over and over, until told to halt or until trying again is of no use."""
+        tries = Tries()
+        while not self.halt.is_set():
+            tries.begin(newest_batch(self.directory))
             try:
                 self._land()
             except TopicAway as away:
+                self.trouble = f"{away.what}: {away.detail}"
                 _log.warning("stream %s waits: %s (%s)", self.stream.name, away.what, away.detail)
             except StreamgaugeError as error:
                 self.failure = error
                 return
             except (PySparkException, Py4JError) as error:
-                tries = tries + 1 if before == newest_batch(self.directory) else 1
-                if self._halt.is_set():
+                count = tries.failed(newest_batch(self.directory))
+                if self.halt.is_set():
                     return
-                _log.warning("landing of stream %s failed: %s", self.stream.name, brief(error))
-                if tries >= TRIES and self._answers():
+                self.trouble = brief(error)
+                _log.warning("landing of stream %s failed: %s", self.stream.name, self.trouble)
+                if tries.enough and self._answers():
                     self.failure = EngineFailure(
-                        f"the landing of stream {self.stream.name!r} failed {tries} times in a row",
-                        brief(error),
+                        f"the landing of stream {self.stream.name!r} failed {count} times in a row",
+                        self.trouble,
                         "mend the cause and start again: it goes on from the newest batch",
                     )
                     return
-            self._halt.wait(PAUSES[min(tries, len(PAUSES) - 1)])
+            self.halt.wait(tries.pause)
 
     def _answers(self) -> bool:
         """Whether the broker answers, so that it is not why the landing fails."""
@@ -153,7 +146,8 @@ class KafkaFeed:
         resume = self._mended(self._resume(bounds), bounds)
         self._ends = dict(resume.ends)
         self._query = self._started(resume, bounds)
-        if self._halt.is_set():
+        self.trouble = None
+        if self.halt.is_set():
             self._query.stop()
         self._query.awaitTermination()
 
@@ -204,9 +198,13 @@ class KafkaFeed:
         shutil.rmtree(self.checkpoints, ignore_errors=True)
         place = self.checkpoints / number_name(resume.number, "")
         starting = {str(p): resume.ends.get(p, EARLIEST) for p in bounds}
-        reader = self.session.readStream.format("kafka").options(**self._options())
+        options = self._options()
+        if not _PATIENCE.keys() & options.keys():
+            options |= _PATIENCE
+        reader = self.session.readStream.format("kafka").options(**options)
         frame = (
-            reader.option("kafka.bootstrap.servers", self.source["servers"])
+            reader.option("fetchOffset.numRetries", "1")
+            .option("kafka.bootstrap.servers", self.source["servers"])
             .option("subscribe", self.topic)
             .option("startingOffsets", json.dumps({self.topic: starting}))
             .option("failOnDataLoss", "true")
@@ -273,13 +271,3 @@ def _logged_ends(log: Path, topic: str) -> dict[int, int]:
             "use a release of Spark that this one was tested with; see streamgauge doctor",
         ) from error
     return {int(partition): int(end) for partition, end in ends.items()}
-
-
-def brief(error: Exception) -> str:
-    """The lines of a long Java trace that say something; our own error where there is one."""
-    ours = OURS.findall(str(error))
-    if ours:
-        return str(ours[-1]).strip()
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("at ", "..."))]
-    return " / ".join(told)[:1500]

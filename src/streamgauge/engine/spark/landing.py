@@ -5,15 +5,78 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamgauge.kernel.errors import SourceFailure
+from streamgauge.engine.feed import Feed
+from streamgauge.engine.spark.wording import brief
+from streamgauge.kernel.errors import EngineFailure, SourceFailure
 from streamgauge.kernel.files import numbered, read_json, write_json
 from streamgauge.log.home import Home
+from streamgauge.streams.stream import Stream
 
 # Whose notes the folders of a stream follow; files that begin with _ are no data.
 NOTES = "_landing.json"
+
+
+class LandingFeed(Feed):
+    """Lands a stream that a DataFrame is, or Spark's rate source.
+
+    Parameters
+    ----------
+    session
+        Spark's session.
+    home
+        Where folders of rows go.
+    stream
+        Its source says which of the two.
+    frame
+        The streaming DataFrame; None for the rate source.
+    checkpoint
+        Where Spark keeps its notes.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        home: Home,
+        stream: Stream,
+        frame: DataFrame | None,
+        checkpoint: str,
+    ) -> None:
+        super().__init__(stream)
+        source = stream.source_dict()
+        self._frame = rate(session, source["rows_per_second"]) if frame is None else frame
+        self._home, self._checkpoint = home, checkpoint
+        self._query: StreamingQuery | None = None
+        self._stopped = False
+
+    def start(self) -> None:
+        """Begin."""
+        self._query = land(self._frame, self._home, self.stream.name, self._checkpoint)
+        name = f"streamgauge-feed-{self.stream.name}"
+        threading.Thread(target=self._watch, args=(self._query,), name=name, daemon=True).start()
+
+    def stop(self) -> None:
+        """End after the batch in work."""
+        self._stopped = True
+        if self._query is not None:
+            self._query.stop()
+
+    def _watch(self, query: StreamingQuery) -> None:
+        """Wait for the end of a query, and keep what ended it."""
+        try:
+            query.awaitTermination()
+            self.ended = not self._stopped
+        except (PySparkException, Py4JError) as error:
+            if not self._stopped:
+                self.failure = EngineFailure(
+                    f"the landing of stream {self.stream.name!r} has ended",
+                    brief(error),
+                    "mend the cause and start again: it goes on from its checkpoint",
+                )
 
 
 def land(frame: DataFrame, home: Home, stream: str, checkpoint: str) -> StreamingQuery:

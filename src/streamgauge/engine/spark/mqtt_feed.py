@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import threading
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -12,10 +11,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamgauge.engine.message_landing import MessageLanding
-from streamgauge.engine.spark.kafka import PAUSES, TRIES, brief
+from streamgauge.engine.message_landing import MessageFeed
 from streamgauge.engine.spark.kafka_task import RECEIPT_DDL
 from streamgauge.engine.spark.mqtt import NAME, register
+from streamgauge.engine.spark.tries import Tries
+from streamgauge.engine.spark.wording import brief
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 from streamgauge.kernel.files import number_name
 from streamgauge.log.home import Home
@@ -26,7 +26,7 @@ MAX_ROWS = 1_000_000
 _COLUMNS = ("topic", "payload", "received", "qos", "retained", "size", "number")
 
 
-class SparkMqttFeed:
+class SparkMqttFeed(MessageFeed):
     """Lands one stream by a streaming query over `streamgauge_mqtt`.
 
     Parameters
@@ -40,51 +40,45 @@ class SparkMqttFeed:
     """
 
     def __init__(self, session: SparkSession, home: Home, stream: Stream) -> None:
-        self.session, self.stream = session, stream
-        self.landing = MessageLanding(home, stream)
-        self.goal, self.reached = self.landing.goal, self.landing.reached
+        super().__init__(home, stream)
+        self.session = session
         self.checkpoints = home.root / "landing" / stream.name
-        self.failure: StreamgaugeError | None = None
-        self._halt = threading.Event()
         self._query: StreamingQuery | None = None
-        self._thread = threading.Thread(
-            target=self._run, name=f"streamgauge-mqtt-{stream.name}", daemon=True
-        )
 
     def start(self) -> None:
         """Begin."""
         register(self.session)
-        self._thread.start()
+        super().start()
 
-    def stop(self) -> None:
-        """End after the batch in work; what was not put into place is landed next time."""
-        self._halt.set()
+    def interrupt(self) -> None:
+        """End the query, which would wait for messages."""
         if self._query is not None:
             self._query.stop()
-        self._thread.join()
 
-    def _run(self) -> None:
-        tries, before = 0, -1
-        while not self._halt.is_set():
+    def run(self) -> None:
+        """Land over and over, until told to halt or until trying again is of no use."""
+        tries = Tries()
+        while not self.halt.is_set():
+            tries.begin(self.landing.number)
             try:
                 self._land()
             except StreamgaugeError as error:
                 self.failure = error
                 return
             except (PySparkException, Py4JError) as error:
-                if self._halt.is_set():
+                if self.halt.is_set():
                     return
-                tries = tries + 1 if self.landing.number == before else 1
-                before, said = self.landing.number, brief(error)
+                tries.failed(self.landing.number)
+                said = brief(error)
                 LOG.warning("landing of stream %s failed: %s", self.stream.name, said)
-                if tries >= TRIES or "\n  hint: " in said:
+                if tries.enough or "\n  hint: " in said:
                     self.failure = EngineFailure(
                         f"the landing of stream {self.stream.name!r} has ended",
                         said,
                         "mend the cause and start again: nothing that was acknowledged is lost",
                     )
                     return
-            self._halt.wait(PAUSES[min(tries, len(PAUSES) - 1)])
+            self.halt.wait(tries.pause)
 
     def _land(self) -> None:
         """Run a landing until it ends; raise what ended it."""
@@ -102,6 +96,6 @@ class SparkMqttFeed:
 
         writer = receipts.writeStream.foreachBatch(gather)
         self._query = writer.option("checkpointLocation", str(place)).start()
-        if self._halt.is_set():
+        if self.halt.is_set():
             self._query.stop()
         self._query.awaitTermination()

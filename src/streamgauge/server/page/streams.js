@@ -151,10 +151,10 @@ class Line {
   }
 
   describe() {
-    const told = JSON.stringify([this.stream.declaration, this.stream.interruption, this.stream.agents]);
+    const told = JSON.stringify([this.stream.declaration, this.stream.interruption, this.stream.agents, this.stream.feed]);
     if (this.described === told) return;
     this.described = told;
-    put(this.about, silence(this.stream), declared(this.stream));
+    put(this.about, away(this.stream), silence(this.stream), declared(this.stream));
   }
 
   async showLetters() {
@@ -178,6 +178,7 @@ function ordered(rows) {
 
 function state(stream) {
   if (!stream.in_force) return el("span", { class: "state faint" }, "waiting");
+  if (stream.feed && stream.feed.reason) return el("span", { class: "state warn" }, stream.feed.state === "failed" ? "not read" : "source away");
   if (stream.interruption.interrupted) return el("span", { class: "state warn" }, "interrupted");
   if (stream.reached === null) return el("span", { class: "state faint" }, "no rows yet");
   return el("span", { class: "state good" }, "heard");
@@ -196,6 +197,14 @@ function lateRows({ late, rows }) {
 function heard({ heard: present, interrupted }) {
   if (!interrupted) return el("span", {}, `${present} heard`);
   return el("span", { class: "warn" }, `${interrupted} of ${present + interrupted} silent`);
+}
+
+/** What keeps the job from the source of a stream, and since when. */
+function away({ feed }) {
+  if (!feed || !feed.reason) return null;
+  const title = feed.state === "failed" ? "Not read" : "Source away, tried again";
+  return el("div", { class: "silence" }, el("strong", { class: "warn" }, title),
+    el("ul", {}, el("li", {}, `since ${feed.since.replace("T", " ").replace("Z", "")}: ${feed.reason}`)));
 }
 
 /** Who is silent, since when, and which answers rest on it. */
