@@ -409,12 +409,12 @@ SHOW STREAMS;
 -- says:
 --   SHOW STREAMS
 -- shows:
---   name | source | columns | time | key | tick | late
---   trades | files | sym string, ts time, price float, size int, buy bool | ts | sym | 1 s | drop
---   quotes | files | sym string, ts time, bid float, ask float | ts | sym | 1 s | allow
---   packets | files | ts time, saddr string, daddr string, port int, length int | ts |  | 1 s | revise
---   orders | files | op string, ts time, sym string, size int | ts |  | 1 s | drop
---   slow | files | sym string, ts time, price float, size int, buy bool | ts | sym | 1 min | drop
+--   name | source | columns | time | key | tick | late | feed | reason
+--   trades | files | sym string, ts time, price float, size int, buy bool | ts | sym | 1 s | drop |  |
+--   quotes | files | sym string, ts time, bid float, ask float | ts | sym | 1 s | allow |  |
+--   packets | files | ts time, saddr string, daddr string, port int, length int | ts |  | 1 s | revise |  |
+--   orders | files | op string, ts time, sym string, size int | ts |  | 1 s | drop |  |
+--   slow | files | sym string, ts time, price float, size int, buy bool | ts | sym | 1 min | drop |  |
 
 -- show tables
 SHOW TABLES;
