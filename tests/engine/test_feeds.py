@@ -86,6 +86,8 @@ def test_a_stream_that_this_job_cannot_feed_holds_nothing_up(
     before = gauge.answers("warm").num_rows
     wait_until(lambda: gauge.answers("warm").num_rows > before + 2, PATIENCE, what="answers")
     gauge.check()
+    elsewhere(gauge).sql("DROP STREAM k")
+    wait_until(lambda: feeding_of(gauge.home, "k") is None, PATIENCE, what="no word of it")
 
 
 def test_a_start_that_is_refused_leaves_no_job_behind(gauge: sg.Gauge) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -66,6 +67,8 @@ class Feeds:
         self._running: dict[str, Feed] = {}
         self._told: dict[str, Feeding] = {}
         self._following = Following(home, "streams", CHANGES)
+        # Streams as of the newest page that was acted on.
+        self._followed: dict[str, Stream] = {}
         self._lock = threading.RLock()
         self._halt = threading.Event()
         self._thread: threading.Thread | None = None
@@ -76,7 +79,8 @@ class Feeds:
         self._told.clear()
         self._halt.clear()
         self._following.begin(streams)
-        self.start({**self._following.kept, **streams}.values())
+        self._followed = dict(self._following.kept)
+        self.start({**self._followed, **streams}.values())
         self._thread = threading.Thread(target=self._run, name="streamgauge-feeds", daemon=True)
         self._thread.start()
 
@@ -110,9 +114,12 @@ class Feeds:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        self._tell()
+        with suppress(OSError):
+            self._tell()
         for feed in self._all():
             self._stop(feed.stream.name)
+            if feed.failure is None:
+                forget_feeding(self.home, feed.stream.name)
 
     def _all(self) -> list[Feed]:
         with self._lock:
@@ -123,13 +130,14 @@ class Feeds:
             running = self._running.get(stream.name)
             if running is not None and running.stream == stream and running.failure is None:
                 return
-            feed = self._feed(stream)
-            if feed is None:
-                return
+            self.refuse(stream)
             if running is not None:
+                # Where the new one begins depends on what the old one has written.
                 self._running.pop(stream.name).stop()
-            feed.start()
-            self._running[stream.name] = feed
+            feed = self._feed(stream)
+            if feed is not None:
+                feed.start()
+                self._running[stream.name] = feed
 
     def _stop(self, name: str) -> None:
         with self._lock:
@@ -137,14 +145,11 @@ class Feeds:
             self._told.pop(name, None)
             if feed is not None:
                 feed.stop()
-                if feed.failure is None:
-                    forget_feeding(self.home, name)
 
     def _feed(self, stream: Stream) -> Feed | None:
         """What feeds a stream of this kind, if something has to."""
         source, session = stream.source_dict(), self._session()
         kind = source["kind"]
-        self.refuse(stream)
         if kind == "plant":
             plant = Plant(n_sensors=source["n_sensors"], seed=source["seed"])
             writer = PlantWriter(plant, str(self.home.incoming(stream.name)))
@@ -177,13 +182,13 @@ class Feeds:
 
     def _follow(self) -> None:
         """Feed what was declared since the last look, and feed no longer what was dropped."""
-        before = dict(self._following.kept)
         while self._following.look() is not None:
             pass
-        after = self._following.kept
-        for name in before.keys() - after.keys():
+        before, self._followed = self._followed, dict(self._following.kept)
+        for name in before.keys() - self._followed.keys():
             self._stop(name)
-        for name, stream in after.items():
+            forget_feeding(self.home, name)
+        for name, stream in self._followed.items():
             if before.get(name) != stream:
                 self._follow_one(stream)
 
