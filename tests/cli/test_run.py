@@ -19,6 +19,7 @@ from streamgauge.cli.vitals import Vitals, check_running
 from streamgauge.engine.local import LocalEngine
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log import lock
+from streamgauge.log.feeding import Feeding, note_feeding
 from streamgauge.testing.waiting import wait_until
 
 PROJECT = """
@@ -187,6 +188,9 @@ def test_vitals_count_and_rate(home: Path) -> None:
     now[0] = 200.0
     vitals.read()
     assert vitals.rates() == (0.0, 0.0)
+    assert "not read" not in vitals.line()
+    note_feeding(gauge.home, "rows", Feeding("failed", "the topic is gone", 1))
+    assert vitals.line().endswith("not read now: rows")
 
 
 def test_a_home_without_a_project_is_run_as_it_is(call, project: Path, monkeypatch) -> None:

@@ -12,6 +12,7 @@ from streamgauge.engine.catalog import registry_at
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.kernel.time import Instant, instant_text
+from streamgauge.log.feeding import feeding_of
 from streamgauge.log.journal import Journal
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.shadows import is_shadow
@@ -88,10 +89,18 @@ class Vitals:
         """How far the streams have come."""
         return instant_text(max(self.reached.values())) if self.reached else "-"
 
+    def away(self) -> str:
+        """The streams whose sources cannot be read now."""
+        names = () if self._registry is None else self._registry.streams
+        fed = ((name, feeding_of(self.gauge.home, name)) for name in names)
+        return ", ".join(name for name, told in fed if told is not None and told.reason)
+
     def line(self) -> str:
         """All of it in one line."""
         rows, answers = self.rates()
         less = "" if self.share == 1.0 else f", overloaded: {100 * self.share:.3g}% looked at"
+        if away := self.away():
+            less += f", not read now: {away}"
         return (
             f"epoch {self.epoch:,} in {self.epoch_seconds:.2f} s, at {self.event_time()}, "
             f"{rows:,.0f} rows/s, {answers:,.0f} answers/s, "
