@@ -105,5 +105,5 @@ def test_what_is_said_of_an_origin() -> None:
     assert str(delta("s3://b/t")) == "delta s3://b/t"
     with pytest.raises(BindError, match="both are given"):
         jdbc(URL, table="t", query="q")
-    with pytest.raises(BindError, match="there is one password"):
-        jdbc(URL, table="t", password_env="a", password_file="b")
+    with pytest.raises(BindError, match="a password is in one place"):
+        jdbc(URL, table="t", user="u", password_env="a", password_file="b")

@@ -76,8 +76,13 @@ def connected(home: Path, files: Path, engine: str = "spark") -> sg.Gauge:
 
 
 def test_columns_of_a_database_get_our_types(
-    spark: SparkSession, origin: dict[str, Any], tmp_path: Path
+    spark: SparkSession,
+    server: PostgresServer,
+    origin: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("TABLES_PASSWORD", server.password)
     rows(tmp_path / "rows", "a", 1, 2)
     gauge = connected(tmp_path / "home", tmp_path / "rows")
     gauge.create_table("kinds", sg.jdbc(**origin, table="public.kinds"))
@@ -101,7 +106,7 @@ def test_columns_of_a_database_get_our_types(
     gauge.sql(
         f"CREATE TABLE some FROM JDBC '{origin['url']}' USER 'postgres' "
         f"QUERY 'SELECT site, count(*) AS n FROM kinds WHERE site = ''north'' GROUP BY site' "
-        f"PASSWORD FILE '{origin['password_file']}'"
+        "PASSWORD ENV 'TABLES_PASSWORD'"
     )
     table = gauge.trial().registry.tables["some"]
     assert pq.read_table(table.path).to_pylist() == [{"site": "north", "n": 1}]

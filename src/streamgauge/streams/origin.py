@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.login import Login
 
 # Drivers that `streamgauge jars` can fetch; any other is named by its class.
 DRIVERS = {"postgresql": "org.postgresql.Driver"}
@@ -129,16 +130,6 @@ def jdbc(
             "none of them is given" if table is None else "both are given",
             "write TABLE 'schema.name' or QUERY 'SELECT ...'",
         )
-    if password_file is not None and password_env is not None:
-        raise BindError(
-            "there is one password", "a file and a variable are named", "name one of them"
-        )
-    options = {
-        "table": table,
-        "query": query,
-        "user": user,
-        "password_file": None if password_file is None else str(Path(password_file).absolute()),
-        "password_env": password_env,
-        "driver": driver,
-    }
+    login = Login.of(user=user, password_file=password_file, password_env=password_env)
+    options = {"table": table, "query": query, **login.as_dict(), "driver": driver}
     return Origin("jdbc", url, tuple((n, value) for n, value in options.items() if value))
