@@ -11,8 +11,11 @@ from streamgauge.language.statements import Change, CreateAlert, Show
 from streamgauge.plan.alert import Alert, StandingAlert, Target
 from streamgauge.plan.registry import Registry
 
+KAFKA = "DELIVER TO KAFKA 'h:9092' TOPIC 't'"
 MAIL = "DELIVER TO MAIL 'out' FOR 'ops@example.org'"
-OUT = (("mail", "out", "ops@example.org"),)
+OUT = (("mail", "out", "ops@example.org", ()),)
+TWO = (("webhook", "https://x/y", "", ()), ("kafka", "h:9092", "t", ()))
+SAFE = (("kafka", "h:9092", "t", (("user", "ann"), ("password_env", "P"), ("ca", "ca.pem"))),)
 
 
 @pytest.mark.parametrize(
@@ -31,9 +34,12 @@ OUT = (("mail", "out", "ops@example.org"),)
         (
             "CREATE ALERT a ON AUDIT WHEN ALARM DELIVER TO WEBHOOK 'https://x/y' "
             "AND TO KAFKA 'h:9092' TOPIC 't'",
-            CreateAlert(
-                "a", "", "alarm", targets=(("webhook", "https://x/y", ""), ("kafka", "h:9092", "t"))
-            ),
+            CreateAlert("a", "", "alarm", targets=TWO),
+        ),
+        (
+            "CREATE ALERT a ON q WHEN INTERRUPTED DELIVER TO KAFKA 'h:9092' TOPIC 't' USER 'ann' "
+            f"PASSWORD ENV 'P' CA 'ca.pem' AND {MAIL[8:]}",
+            CreateAlert("a", "q", "interrupted", targets=SAFE + OUT),
         ),
         (
             f'CREATE ALERT a ON "audit" WHEN CONTRACT BROKEN {MAIL}',
@@ -62,6 +68,7 @@ def test_what_is_written_is_read_and_rendered(text: str, said: object) -> None:
         (f"CREATE ALERT a ON AUDIT WHEN INTERRUPTED {MAIL}", "ALARM is what the auditor raises"),
         (f"CREATE ALERT a ON q WHEN ABOVE 3 {MAIL}", "unexpected 'ABOVE'"),
         (f"CREATE ALERT a ON q WHEN INTERRUPTED {MAIL} AND {MAIL[8:]}", "written twice"),
+        (f"CREATE ALERT a ON q WHEN INTERRUPTED {KAFKA} CA 'a' CA 'b'", "written twice"),
         ("CREATE ALERT a ON q WHEN INTERRUPTED", "unexpected end"),
     ],
 )

@@ -11,9 +11,14 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
 import streamgauge as sg
+from streamgauge.alerts.crossing import Crossing
+from streamgauge.alerts.kafka_sender import KafkaSender
+from streamgauge.alerts.outbox import Delivery
+from streamgauge.alerts.undelivered import Undelivered
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.login import Login
 from streamgauge.kernel.time import SECOND
+from streamgauge.plan.alert import Target
 from streamgauge.sources.kafka_login import native_settings
 from streamgauge.testing.waiting import wait_until
 from tests.certificate import certificate
@@ -83,6 +88,25 @@ def test_rows_come_and_answers_go(
     kept = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
     assert kept
     assert not [path for path in kept if PASSWORD.encode() in path.read_bytes()]
+
+
+def test_alerts_go_there_too(guarded: Guarded, tmp_path: Path) -> None:
+    secret = tmp_path / "later"
+    login = Login.of(user="ann", password_file=secret, ca=guarded.guard.cert)
+    sender = KafkaSender(Target("kafka", guarded.broker.address, "alerts", login), "tests")
+    told = Crossing("a-1", "hot", 1, "q", (), "certainly above 3", "raised", 1, "2026-01-01", None)
+    with pytest.raises(Undelivered, match="cannot read the file of a password"):
+        sender.send(Delivery(1, told))
+    secret.write_text(PASSWORD)
+    sender.send(Delivery(1, told))
+    sender.close()
+    reader = kafka.Consumer({**guarded.settings, "group.id": "alerts", "log_level": 0})
+    reader.assign([kafka.TopicPartition("alerts", 0, kafka.OFFSET_BEGINNING)])
+    record = reader.poll(60)
+    reader.close()
+    assert record is not None
+    assert record.error() is None
+    assert dict(record.headers() or ())["id"] == b"a-1"
 
 
 def test_a_wrong_password_is_told(guarded: Guarded, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import json
 
 from streamgauge.alerts.outbox import Delivery
 from streamgauge.alerts.undelivered import Undelivered
+from streamgauge.kernel.errors import SourceFailure
 from streamgauge.plan.alert import Target
 from streamgauge.sinks.transactions import FAILURES, Record, TransactionalTopic
 
@@ -20,7 +21,7 @@ class KafkaSender:
     Parameters
     ----------
     target
-        Brokers and topic.
+        Brokers, topic and login.
     origin
         What tells the watcher of this home from others: a part of the transactional id.
     """
@@ -28,7 +29,9 @@ class KafkaSender:
     def __init__(self, target: Target, origin: str) -> None:
         digest = hashlib.sha256(target.key.encode()).hexdigest()[:16]
         identity = f"streamgauge-alerts-{origin}-{digest}"
-        self.written = TransactionalTopic(target.address, target.detail, identity)
+        self.written = TransactionalTopic(
+            target.address, target.detail, identity, login=target.login
+        )
         self._place = 0
 
     def send(self, delivery: Delivery) -> None:
@@ -43,6 +46,8 @@ class KafkaSender:
                 record = Record(crossing.alert.encode(), value, headers)
                 self.written.write([record], delivery.place)
                 self._place = delivery.place
+        except SourceFailure as error:
+            raise Undelivered(f"{error.what}: {error.detail}") from error
         except FAILURES as error:
             # What became of the transaction is found out when the next attempt connects.
             self.close()

@@ -64,7 +64,7 @@ class Lane:
             for item in data["waiting"]
         ]
         return cls(
-            Target(**data["target"]), data["last"], data["last"], waiting, data["tries"],
+            Target.from_dict(data["target"]), data["last"], data["last"], waiting, data["tries"],
             data["reason"],
         )  # fmt: skip
 

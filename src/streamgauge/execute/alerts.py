@@ -5,16 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from streamgauge.execute.declare import placed
 from streamgauge.execute.entry import enter
 from streamgauge.execute.names import members
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.login import Login
 from streamgauge.kernel.time import instant, instant_text
 from streamgauge.language.statements import CreateAlert
 from streamgauge.plan.alert import Alert, Target
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
+
+Pairs = tuple[tuple[str, str], ...]
 
 
 def create_alert(trial: Trial, said: CreateAlert, root: Path, *, replace: bool = False) -> Outcome:
@@ -64,9 +68,9 @@ def _fitting(column: str, kind: str, value: Any) -> Any:
     return instant_text(instant(value)) if kind == "time" and value is not None else value
 
 
-def _target(root: Path, kind: str, address: str, detail: str) -> Target:
+def _target(root: Path, kind: str, address: str, detail: str, login: Pairs) -> Target:
     folder = str((root / address).absolute()) if kind == "mail" and address else address
-    return Target(kind, folder, detail)
+    return Target(kind, folder, detail, Login.of(**placed(dict(login), root)))
 
 
 def _refuse_family(trial: Trial, said: CreateAlert) -> None:

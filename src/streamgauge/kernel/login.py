@@ -108,3 +108,6 @@ def _first_line(path: str) -> str:
             "check the path after PASSWORD FILE and its permissions",
         ) from None
     return lines[0] if lines else ""
+
+
+NOBODY = Login()

@@ -20,6 +20,7 @@ from streamgauge.language.expressions import name_of
 from streamgauge.language.mistakes import Misuse
 from streamgauge.language.statements import (
     Advance,
+    AlertTarget,
     AlterTable,
     Ask,
     Change,
@@ -372,7 +373,7 @@ def _create_alert(
     name: str,
     watched: tuple[str, tuple[Any, ...]],
     occasion: tuple[str, float | None, float | None],
-    *targets: tuple[str, str, str],
+    *targets: AlertTarget,
 ) -> CreateAlert:
     query, group = watched
     when, level, clear = occasion
@@ -380,8 +381,10 @@ def _create_alert(
         raise Misuse(
             "ALARM is what the auditor raises", "write ON AUDIT WHEN ALARM, or ON query WHEN ..."
         )
-    if len(set(targets)) != len(targets):
+    if len({target[:3] for target in targets}) != len(targets):
         raise Misuse("a target is written twice", _ONCE)
+    for *_target, login in targets:
+        _refuse_twice(login)
     return CreateAlert(name, query, when, level, clear, group, targets, bool(replaces))
 
 

@@ -263,9 +263,9 @@ ALERTS: dict[str, Callable[..., Any]] = {
     "below": lambda: "below",
     "level": lambda number: number,
     "negative_level": lambda number: -number,
-    "to_webhook": lambda address: ("webhook", address, ""),
-    "to_mail": lambda folder, whom: ("mail", folder, whom),
-    "to_kafka": lambda broker, topic: ("kafka", broker, topic),
+    "to_webhook": lambda address: ("webhook", address, "", ()),
+    "to_mail": lambda folder, whom: ("mail", folder, whom, ()),
+    "to_kafka": lambda broker, topic, *login: ("kafka", broker, topic, login),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from streamgauge.kernel.time import instant_text
@@ -170,9 +170,10 @@ def _create_alert(made: CreateAlert) -> str:
     )
 
 
-def _delivery(kind: str, address: str, detail: str) -> str:
+def _delivery(kind: str, address: str, detail: str, login: Iterable[tuple[str, str]]) -> str:
     word = {"mail": " FOR ", "kafka": " TOPIC "}.get(kind, "")
-    return f"TO {kind.upper()} {text_words(address)}" + (word and word + text_words(detail))
+    target = f"TO {kind.upper()} {text_words(address)}" + (word and word + text_words(detail))
+    return target + "".join(f" {_option(name, value)}" for name, value in login)
 
 
 def _create_sink(made: CreateSink) -> str:

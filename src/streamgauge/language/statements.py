@@ -287,13 +287,17 @@ class CreateSummary:
     options: tuple[tuple[str, Any], ...] = ()
 
 
+AlertTarget = tuple[str, str, str, tuple[tuple[str, str], ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class CreateAlert:
     """CREATE [OR REPLACE] ALERT name ON query WHEN occasion DELIVER TO target [AND TO target].
 
     `query` is empty for ON AUDIT. `when` is "certainly above", "possibly below" and so on with
     `level` and, when CLEAR was written, `clear`; or "contract broken", "interrupted", "alarm".
-    Each of `targets` is (kind, address, detail): webhook, mail with FOR, kafka with TOPIC.
+    Each of `targets` is (kind, address, detail, login): webhook, mail with FOR, kafka with TOPIC;
+    `login` are pairs as those of a sink.
     """
 
     name: str
@@ -302,7 +306,7 @@ class CreateAlert:
     level: float | None = None
     clear: float | None = None
     group: tuple[Any, ...] = ()
-    targets: tuple[tuple[str, str, str], ...] = ()
+    targets: tuple[AlertTarget, ...] = ()
     replace: bool = False
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.login import NOBODY, Login
 from streamgauge.plan.query import Query
 from streamgauge.plan.shadows import is_shadow
 
@@ -59,6 +60,8 @@ class Target:
         The URL, the directory that messages are dropped in, or the brokers.
     detail
         For mail whom messages are for, for Kafka the topic.
+    login
+        Who we are to the brokers of Kafka.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class Target:
     kind: str
     address: str
     detail: str = ""
+    login: Login = NOBODY
 
     def __post_init__(self) -> None:
         if self.kind not in TARGETS:
@@ -122,11 +126,19 @@ class Target:
     @property
     def key(self) -> str:
         """What tells it from other targets."""
-        return f"{self.kind} {self.address} {self.detail}"
+        login = f" {self.login.as_dict()}" if self.login != NOBODY else ""
+        return f"{self.kind} {self.address} {self.detail}{login}"
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, Any]:
         """JSON form, for the home alone: the path of a webhook is often a secret."""
-        return {"kind": self.kind, "address": self.address, "detail": self.detail}
+        plain = {"kind": self.kind, "address": self.address, "detail": self.detail}
+        return {**plain, "login": self.login.as_dict()} if self.login != NOBODY else plain
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Target:
+        """Read the JSON form."""
+        login = Login.from_dict(data.get("login", {}))
+        return cls(data["kind"], data["address"], data["detail"], login)
 
     def __str__(self) -> str:
         if self.kind == "webhook":
@@ -254,7 +266,7 @@ class Alert:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Alert:
         """Read the JSON form."""
-        targets = tuple(Target(**target) for target in data["targets"])
+        targets = tuple(map(Target.from_dict, data["targets"]))
         return cls(**{**data, "targets": targets, "group": tuple(data.get("group", ()))})
 
     def __str__(self) -> str:

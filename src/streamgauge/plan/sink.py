@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from streamgauge.kernel.errors import BindError
-from streamgauge.kernel.login import Login
+from streamgauge.kernel.login import NOBODY, Login
 from streamgauge.log.home import check_directory_name
 from streamgauge.plan.alert import is_brokers, is_topic
 from streamgauge.plan.query import Query
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from streamgauge.plan.registry import Standing
 
 KINDS = ("kafka", "postgres")
-NOBODY = Login()
 # Versions of a sink that are remembered: a delivery that is behind goes by the one of its epoch.
 REMEMBERED = 50
 _TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}(\.[A-Za-z_][A-Za-z0-9_]{0,62})?")

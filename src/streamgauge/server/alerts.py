@@ -168,7 +168,7 @@ def create(sent: NewAlert, desk: AtDesk, _caller: Admin) -> Response:
             sent.level,
             sent.clear,
             tuple(sent.group),
-            tuple((target.kind, target.address, target.detail) for target in sent.targets),
+            tuple((target.kind, target.address, target.detail, ()) for target in sent.targets),
             sent.replace,
         )
         desk.script(trial).execute(made)
