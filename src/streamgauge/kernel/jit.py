@@ -1,29 +1,30 @@
 """Compiled kernels: Numba with a cache that knows when any kernel changed.
 
-Numba's own cache looks at the file of a function only, not at the files of what it calls. Here the
-cache of a module lives in a directory named after the text of the module and of all it imports
-from this package, so a stale kernel is never met and a change elsewhere costs nothing.
+Numba's own cache looks at the path and time of the file of a function, not at the files of what it
+calls. Here the cache of a module lives in a directory named after the text of the module and of all
+it imports from this package. So a stale kernel is never met, a change elsewhere costs nothing, and
+checkouts and environments with the same text share what any of them has compiled.
 """
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import hashlib
 import os
 import re
-import tempfile
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import caching
 
 _ROOT = Path(__file__).parent.parent
 _IMPORT = re.compile(
     r"^(?:from|import) streamgauge\.([\w.]+)(?: import (?:\(([^)]*)\)|([^\n]*)))?", re.MULTILINE
 )
-_CONFIG: Any = numba.config
-_CHOSEN_BY_USER = bool(_CONFIG.CACHE_DIR)
 
 
 @functools.cache
@@ -55,21 +56,72 @@ def _fingerprint(path: Path) -> str:
     return texts.hexdigest()
 
 
-def _cache_directory(path: Path) -> str:
+def cache_root() -> Path | None:
+    """Directory of compiled kernels; None where there is none that only this user can write.
+
+    Whoever can write there runs code in our name, so another owner, or a group that may write,
+    means that kernels are compiled again in each process.
+    """
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    name = f"{path.stem}-{_fingerprint(path)}"
-    directory = Path(base) / "streamgauge" / name
+    root = Path(chosen) if chosen else Path(base) / "streamgauge"
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = root.stat()
     except OSError:
-        directory = Path(tempfile.gettempdir()) / f"streamgauge-{os.getuid()}" / name
-        directory.mkdir(parents=True, exist_ok=True)
-    return str(directory)
+        return None
+    others = stat.S_IWGRP | stat.S_IWOTH
+    private = found.st_uid == os.getuid() and not found.st_mode & others
+    return root if private and os.access(root, os.W_OK | os.X_OK) else None
+
+
+class _ByText(caching._CacheLocator):
+    """Where the kernels of a module are kept, by its text and not by its path."""
+
+    def __init__(self, function: Callable[..., Any], file: str, root: Path) -> None:
+        self._py_file = file
+        self._line = function.__code__.co_firstlineno
+        self._stamp = _fingerprint(Path(file))
+        self._directory = root / f"{Path(file).stem}-{self._stamp}"
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _ByText | None:
+        root = cache_root()
+        return None if root is None else cls(py_func, py_file, root)
+
+    def get_cache_path(self) -> str:
+        return str(self._directory)
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _Results(caching.CompileResultCacheImpl):
+    _locator_classes = [_ByText]  # type: ignore[list-item]  # noqa: RUF012
+
+
+class _KernelCache(caching.FunctionCache):
+    """Numba's cache, written by one process at a time.
+
+    Two writers at once would give the same name to the code of two signatures.
+    """
+
+    _impl_class = _Results
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self._impl.locator.ensure_cache_path()
+        with (Path(self.cache_path) / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a kernel on first use and keep it on disk."""
-    if not _CHOSEN_BY_USER:
-        _CONFIG.CACHE_DIR = _cache_directory(Path(function.__code__.co_filename))
-    kernel: Callable[..., Any] = numba.njit(cache=True)(function)
-    return kernel
+    kernel: Any = numba.njit(function)
+    if cache_root() is not None:
+        kernel._cache = _KernelCache(function)  # type: ignore[no-untyped-call]
+    found: Callable[..., Any] = kernel
+    return found
