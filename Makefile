@@ -6,15 +6,18 @@ STAMP := $(VENV)/.installed
 LOCK := requirements-dev.lock
 EXTRAS := spark,edge,mqtt,kafka,postgres,tables,server,otel,notebook,dev
 COMMA := ,
-QUICK := not slow and not synopses and not guarantees and not spark and not chaos and not cluster and not nightly
-ALONE := spark or chaos or cluster
+# Four workers on two cores: many tests wait for brokers, browsers and processes.
+WORKERS := 4
+
+# Without compiled files every process that a test starts would read the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Recursive on purpose: the search runs only when an environment must be made.
 PYTHON = $(shell tools/find_python.sh)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo quick spark test nightly lint fix bench docs lock clean java broker browser
+.PHONY: help install demo quick spark test nightly faults lint fix bench docs lock clean java broker browser
 
 help: ## list the verbs
 	@echo "Streamgauge: standing queries with stated errors. Start with: make demo"
@@ -49,20 +52,22 @@ demo: java install ## a synthetic plant on a page that tells a story; prints its
 	@$(BIN)/streamgauge demo
 
 # JAVA_HOME points nowhere so that a quick test that needs Java fails here, not on another machine.
-quick: install ## run the tests of two minutes or so, which need no Java
-	@JAVA_HOME=$(CURDIR)/no-java $(BIN)/python -m pytest -m "$(QUICK)"
+quick: install ## run the tests of less than a minute, which need no Java, broker or browser
+	@JAVA_HOME=$(CURDIR)/no-java $(BIN)/python -m pytest -q -n 2 --quick --budget 45
 
-spark: java install ## run the tests that need Spark
-	@$(BIN)/python -m pytest -m "spark and not nightly"
+spark: java install ## run the tests that need a Java runtime
+	@$(BIN)/python -m pytest -n 2 -m "jvm and not nightly"
 
-# What needs a Java runtime or kills processes wants the machine for itself; the rest shares its cores.
-# A failure of the first part does not hide what the second has to say.
-test: java broker browser install lint ## run lint and every test but the nightly ones
-	@$(BIN)/python -m pytest --durations 15 -n auto --dist loadfile -m "not nightly and not ($(ALONE))"; shared=$$?; \
-	$(BIN)/python -m pytest --durations 30 -m "not nightly and ($(ALONE))" && exit $$shared
+test: java broker browser install lint ## run lint and every test but the nightly ones, in 15 minutes
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --budget 900 -m "not nightly"
 
+# Alone, because nightly tests measure and kill; everything of the library, whether it changed or not.
 nightly: java broker browser install lint ## run every test, long ones too, with fresh random seeds
-	@HYPOTHESIS_PROFILE=nightly STREAMGAUGE_SEED=$$(date +%Y%m%d)000 $(BIN)/python -m pytest
+	@HYPOTHESIS_PROFILE=nightly STREAMGAUGE_LIBRARY=all STREAMGAUGE_SEED=$$(date +%Y%m%d)000 \
+		$(BIN)/python -m pytest
+
+faults: java broker browser install ## plant faults, one at a time, and say which command catches each
+	@tools/seed_faults
 
 lint: install ## check format, style, types and the order of imports
 	@$(BIN)/ruff format --check .
@@ -79,7 +84,7 @@ bench: java install ## compare with what one would use instead, workload spine
 
 docs: install ## check the links and run the examples of the documentation
 	@$(BIN)/python tools/check_links.py
-	@$(BIN)/python -m pytest -q -m "$(QUICK)" tests/test_docs.py src
+	@$(BIN)/python -m pytest -q --quick tests/test_docs.py src
 
 lock: install ## resolve the versions of the developer tools anew
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade $(patsubst %,--extra %,$(subst $(COMMA), ,$(EXTRAS))) \

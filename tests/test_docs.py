@@ -43,6 +43,7 @@ def test_python_blocks_compile(document: Path) -> None:
             ast.parse(block, filename=name(document))
 
 
+@pytest.mark.slow
 @every_document
 def test_prompts_give_what_they_show(document: Path) -> None:
     prompts = "\n".join(block for block in blocks(document) if ">>>" in block)

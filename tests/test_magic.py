@@ -12,6 +12,8 @@ from IPython.core.interactiveshell import InteractiveShell
 import streamgauge as sg
 from streamgauge.magic import Shown
 
+pytestmark = pytest.mark.slow
+
 STREAM = "CREATE STREAM plant FROM PLANT (4, 1, 60) KEY series TIME ts;"
 ROWS = sg.Schema.of(ts="time", x="float")
 HEAT = "SELECT AVG(value) FROM plant [RANGE 1 MINUTE] EVERY 1 MINUTE"

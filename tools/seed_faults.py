@@ -51,7 +51,8 @@ PATIENCE = 20.0
 class Fault:
     """One change of one file, and what a user would see of it.
 
-    `tests` names files or folders that try it where coverage cannot tell: pages, Spark's workers.
+    `tests` names files or folders that try it where coverage cannot tell: scripts of pages, code
+    that runs in processes of its own.
     """
 
     name: str
@@ -124,20 +125,17 @@ class Reach:
         named = {
             test for test in self.seconds if any(test.startswith(name) for name in fault.tests)
         }
-        if not fault.file.endswith(".py"):
+        if named or not fault.file.endswith(".py"):
             return sorted(named, key=self._seconds)
         text = (root / fault.file).read_text(encoding="utf-8")
         by_line = self.lines.get(fault.file.removeprefix("src/"), {})
         exact = {test for line in fault.lines(text) for test in by_line.get(line, ())}
         wider = self._nearby(fault, root, text) if not exact else set()
         mirror = "tests/" + fault.file.removeprefix("src/streamgauge/").rpartition("/")[0]
-        known = {test for test in exact | wider | named if test in self.seconds}
+        known = {test for test in exact | wider if test in self.seconds}
         return sorted(
             known,
-            key=lambda test: (
-                test not in named and not (wider and test.startswith(mirror)),
-                self._seconds(test),
-            ),
+            key=lambda test: (bool(wider) and not test.startswith(mirror), self._seconds(test)),
         )
 
     def _nearby(self, fault: Fault, root: Path, text: str) -> set[str]:

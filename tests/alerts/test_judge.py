@@ -14,6 +14,8 @@ from streamgauge.alerts.judge import Panel, Turn, turns
 from streamgauge.contracts.schema import ANSWERS
 from streamgauge.plan.alert import Alert, Target
 
+pytestmark = pytest.mark.slow
+
 HERE = (Target("mail", "/out", "ops@example.org"),)
 LEVELS = ("certainly above", "possibly above", "certainly below", "possibly below")
 

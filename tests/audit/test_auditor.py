@@ -14,6 +14,7 @@ import streamgauge as sg
 from streamgauge.audit import auditor as auditing
 from streamgauge.audit.auditor import BARE, auditable
 from streamgauge.audit.compare import Found, Unit
+from streamgauge.audit.evidence import Renewed
 from streamgauge.audit.ledger import Ledger
 from streamgauge.audit.report import read
 from streamgauge.audit.shadow import LIFE
@@ -26,6 +27,8 @@ from streamgauge.plan.shadows import is_shadow
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from tests.audit.walking import Walk, narrow_bars
+
+pytestmark = pytest.mark.slow
 
 KEPT = json.dumps(["exact", {}, 1])
 SKETCH = json.dumps(["hll", {"lg_k": 12, "delta": 0.1}, 1])
@@ -312,3 +315,16 @@ def test_an_epoch_that_is_taken_again_is_compared_once(
 
 def no_room(_home: object, _record: object) -> None:
     raise EngineFailure("the disk is full", "a record", "free some space")
+
+
+def test_a_round_is_counted_once() -> None:
+    """A round that found nothing adds nothing, whatever the round before it found."""
+    ledger = Ledger(1e-4)
+    entry = ledger.entry("q", 1, "renewed", "plant")
+    entry.take(Found(units=[Unit(0.9, 0.1)] * 3))
+    ledger.end_round()
+    found = [list(sums) for sums in ledger.since]
+    assert entry.here == Renewed(0.0)
+    entry.take(Found(units=[Unit(0.0, 0.1)]))
+    ledger.end_round()
+    assert all(after[1] <= before[1] for before, after in zip(found, ledger.since, strict=False))

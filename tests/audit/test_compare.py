@@ -9,6 +9,8 @@ import pytest
 
 from streamgauge.audit.compare import Found, Row, StandingBars, Unit, WindowBars
 
+pytestmark = pytest.mark.slow
+
 S = 1_000_000
 
 

@@ -22,6 +22,8 @@ from streamgauge.audit.evidence import (
     share_bar,
 )
 
+pytestmark = pytest.mark.slow
+
 shares = st.floats(0.001, 0.6)
 
 

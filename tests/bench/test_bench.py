@@ -25,6 +25,8 @@ from bench.queries import calibrate, declare, portfolio, windowed
 from bench.report import Bar, Line, Report
 from streamgauge.kernel.errors import BindError, QueryNotFound, SourceFailure
 
+pytestmark = pytest.mark.slow
+
 SIZES = Sizes(rows=6_000, batch=600, queries=40, ticks=5, slices=3, n_series=20)
 
 

@@ -18,6 +18,8 @@ from streamgauge.capacity.probe import Trial, probe
 from streamgauge.capacity.workload import Asked, Workload
 from streamgauge.kernel.errors import SourceFailure
 
+pytestmark = pytest.mark.slow
+
 FIXED = Path(__file__).parents[1] / "capacity" / "fixed_costs.json"
 
 
@@ -47,7 +49,6 @@ def test_no_held_out_workload_is_one_of_the_design() -> None:
     assert all(trial.load not in fitted for trial in held_out(quick=False))
 
 
-@pytest.mark.slow
 def test_rows_of_somebody_else_are_measured(tmp_path: Path) -> None:
     columns = load(write(tmp_path / "data", 40))
     trials = recorded_trials(columns)

@@ -17,6 +17,8 @@ from bench.harness import Outcome
 from bench.report import Report
 from bench.topics import as_json
 
+pytestmark = pytest.mark.slow
+
 CARD = Card("d", "made up", 1000, 100, 10, 1_000_000, ("a",), ("z",), "k", 1.0, 0.1)
 RIGHT = Checked(15, 60, (), 60, 100)
 

@@ -58,6 +58,8 @@ from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import SECOND
 from streamgauge.plan.members import Members
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 1_000_000
 
 
@@ -312,7 +314,6 @@ def test_the_last_answer_of_a_silence_is_judged() -> None:
     assert not len(found[60].held)
 
 
-@pytest.mark.slow
 def test_a_panel_goes_through_the_engine() -> None:
     panel = next(made(600))
     panel = replace(panel, bounds=panel.bounds[1:3])
@@ -326,7 +327,6 @@ def test_a_panel_goes_through_the_engine() -> None:
     assert "learned" not in cells[0].scores
 
 
-@pytest.mark.slow
 def test_cells_of_a_family_are_told_by_number_and_are_averages(tmp_path: Path) -> None:
     rng = np.random.default_rng(9)
     values = np.cumsum(rng.standard_normal((300, 4)), axis=0)
@@ -349,7 +349,6 @@ def test_cells_of_a_family_are_told_by_number_and_are_averages(tmp_path: Path) -
     assert list(told(gauge.home, panel.tick, among)) == ["family [7]"]
 
 
-@pytest.mark.slow
 def test_ours_misses_nothing_while_there_is_room() -> None:
     load = Load.of(12, 4, 500, 10.0)
     assert ours_missed(load, 40, 9 * 40) == (0.0, 0.0)

@@ -28,6 +28,8 @@ from bench.filters_data import (
 from bench.filters_runs import compared
 from streamgauge.kernel.errors import SourceFailure
 
+pytestmark = pytest.mark.slow
+
 SECOND = 1_000_000
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from bench.filters_motes import programs, rates_for_length, routing
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_programs_draw_what_was_printed() -> None:
     for row in programs():

@@ -17,6 +17,8 @@ from bench.peers import select_local, select_ours
 from bench.report import Report
 from streamgauge.kernel.errors import BindError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> selections.Prepared:

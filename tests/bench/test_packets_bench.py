@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 import bench
 from bench.packets import generated_capture, run
 from streamgauge.sources.packets.capture_file import Packets, packets_of
+
+pytestmark = pytest.mark.slow
 
 
 def test_generated_packets_can_be_read() -> None:

@@ -9,6 +9,8 @@ import pytest
 from bench import page
 from bench.page_served import questions
 
+pytestmark = pytest.mark.slow
+
 SEEN: dict[str, Any] = {
     "first_ms": 300.0, "frames": [16.0] * 95 + [90.0] * 4 + [400.0], "epochs": 5, "changes": 60,
     "rows": 30, "nodes": 2_000, "heap_bytes": 5e6, "board_bytes": 1e6, "board_ms": 50.0,

@@ -32,6 +32,8 @@ from bench.promise_plain import alike
 from bench.promise_selections import shared, simple
 from streamgauge.kernel.errors import SourceFailure
 
+pytestmark = pytest.mark.slow
+
 SECOND = 1_000_000
 
 

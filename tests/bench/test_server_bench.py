@@ -11,6 +11,8 @@ from bench import server
 from bench.harness import ROOT
 from bench.server_load import Seen
 
+pytestmark = pytest.mark.slow
+
 
 def seen() -> Seen:
     """Two lots and a last row; two subscribers, both answers each."""

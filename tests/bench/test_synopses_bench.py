@@ -16,6 +16,8 @@ from bench.peers import hop_ours, sketch_local
 from bench.report import Report
 from streamgauge.kernel.errors import BindError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> sketches.Prepared:

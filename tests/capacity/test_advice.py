@@ -16,6 +16,8 @@ from streamgauge.kernel.errors import ContractUnsatisfiable
 
 from .conftest import FIXED
 
+pytestmark = pytest.mark.slow
+
 LOAD = Workload(20_000.0, 5_000, (Asked("deferred", 300_000),))
 COSTS = Costs.read(FIXED)
 

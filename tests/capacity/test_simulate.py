@@ -10,6 +10,8 @@ from streamgauge.capacity.model import Model
 from streamgauge.capacity.simulate import CALM, Disorder, simulate, toward
 from streamgauge.capacity.workload import Asked, Workload
 
+pytestmark = pytest.mark.slow
+
 LOAD = Workload(20_000.0, 5_000, (Asked("deferred", 200_000), Asked("window", 100, groups=64)))
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.cli.conftest import Call
 
+pytestmark = pytest.mark.slow
+
 HEARD = 1_767_225_600_000_000
 AGENT = {
     "state": "heard",

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 import streamgauge as sg
 from streamgauge.contracts.schema import ANSWERS
+
+pytestmark = pytest.mark.slow
 
 
 def test_answers_read_as_sentences(call, home: Path) -> None:

@@ -17,6 +17,8 @@ from streamgauge.cli import main
 from streamgauge.cli.app import Application
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = (
     "demo", "run", "serve", "plan", "plan-capacity", "sql", "register", "ls", "show", "answers",
     "alter", "pause", "resume", "drop", "explain", "streams", "agents", "alerts", "sinks", "audit",

@@ -13,6 +13,8 @@ from streamgauge.cli import bench as command
 from streamgauge.cli.bench import bench_package
 from streamgauge.kernel.errors import MissingRuntime
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from tests.goldens import assert_golden
 
 from .conftest import Call
 
+pytestmark = pytest.mark.slow
+
 FIXED = Path(__file__).parents[1] / "capacity" / "fixed_costs.json"
 ASKED = ("--rows", 50000, "--series", 10000, "--queries", 1000000, "--fresh", "5 s")
 

@@ -15,6 +15,8 @@ from streamgauge.cli.app import main
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.sources.packets.ring import Ring
 
+pytestmark = pytest.mark.slow
+
 
 def test_it_writes_what_it_hears(tmp_path: Path) -> None:
     try:

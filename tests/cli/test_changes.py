@@ -15,6 +15,8 @@ from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log import lock
 from streamgauge.log.home import Home
 
+pytestmark = pytest.mark.slow
+
 MORE = """
 [[queries]]
 name = "more"

@@ -11,6 +11,8 @@ from streamgauge.engine import lander, upkeep
 from streamgauge.kernel.files import write_json
 from streamgauge.log import lock
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def grown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -37,6 +37,8 @@ from streamgauge.server.story import Stage
 from streamgauge.sources.plant import Plant
 from streamgauge.testing.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 # Seconds; a machine that does much else at once needs more than one would think.
 PATIENCE = 300
 FREE = ("--listen", "http://127.0.0.1:0")

@@ -15,6 +15,8 @@ from streamgauge.cli import examine
 from streamgauge.cli.examine import GIB
 from streamgauge.log.home import FORMAT
 
+pytestmark = pytest.mark.slow
+
 Usage = namedtuple("Usage", "total used free")
 
 
@@ -56,6 +58,9 @@ def test_java_missing_or_old_is_7_with_the_fix(call, tmp_path, monkeypatch, vers
     assert result.exit_code == 7
     for command in ("apt-get install", "dnf install", "brew install"):
         assert command in result.stdout
+    as_json = call("doctor", "--json", "--home", tmp_path)
+    assert as_json.exit_code == 7
+    assert json.loads(as_json.stdout)["ok"] is False
     assert json.loads(call("doctor", "--json", "--home", tmp_path).stdout)["ok"] is False
 
 

@@ -11,6 +11,8 @@ import streamgauge as sg
 from streamgauge.cli.forms import aggregate_of, predicate_of, query_of, window_of
 from streamgauge.kernel.errors import BindError, StreamgaugeError, UnsupportedWindow
 
+pytestmark = pytest.mark.slow
+
 ASK = {"name": "q", "stream": "s", "select": "avg(x)"}
 
 

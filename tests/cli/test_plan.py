@@ -12,6 +12,8 @@ from streamgauge.cli.reading import expected_registry
 
 from .conftest import Call
 
+pytestmark = pytest.mark.slow
+
 PROJECT = """
 include = ["queries/*.sql"]
 [gauge]

@@ -11,6 +11,8 @@ from streamgauge.cli.project import Project, bring, load_project
 from streamgauge.cli.reading import expected_registry
 from streamgauge.kernel.errors import BindError, SourceFailure, StreamgaugeError
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plant"
 PLANT = """
 [streams.plant]

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import streamgauge as sg
+
+pytestmark = pytest.mark.slow
 
 
 def test_ls_lists_names_and_newest_answers(call, home: Path) -> None:

@@ -22,6 +22,8 @@ from streamgauge.log import lock
 from streamgauge.log.feeding import Feeding, note_feeding
 from streamgauge.testing.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 PROJECT = """
 [gauge]
 home = "home"

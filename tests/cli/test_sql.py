@@ -15,6 +15,8 @@ from streamgauge.cli.reading import expected_registry
 
 from .conftest import Call
 
+pytestmark = pytest.mark.slow
+
 TOTAL = "SELECT SUM(value) FROM rows [RANGE 2 SECONDS] EVERY 2 SECONDS"
 Running = Callable[[], AbstractContextManager[sg.Gauge]]
 

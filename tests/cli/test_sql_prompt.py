@@ -25,6 +25,8 @@ from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.repl import Repl, StatementCompleter
 from streamgauge.testing.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 TOTAL = "SELECT SUM(value) FROM rows [RANGE 2 SECONDS] EVERY 2 SECONDS"
 COLOURS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07|\r")
 

@@ -15,6 +15,7 @@ from streamgauge.kernel.errors import BindError, EngineFailure, StateTooOld
 from streamgauge.kernel.files import read_json
 from streamgauge.log import inbox
 from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal
 
 pytest.importorskip("confluent_kafka")
 ADDRESS = "kafka://127.0.0.1:1/statements"
@@ -122,3 +123,13 @@ def test_another_cluster_is_refused(tmp_path: Path) -> None:
 def test_addresses_that_name_no_topic_are_refused(tmp_path: Path, address: str) -> None:
     with pytest.raises(BindError, match="no control topic"):
         ControlTopic(sg.connect(tmp_path, engine="local"), address)
+
+
+def test_what_the_newest_page_took_is_not_missing(tmp_path: Path) -> None:
+    first = topic(tmp_path)
+    first.take(0, BOTH)
+    gauge = sg.connect(tmp_path, engine="local")
+    gauge.step()
+    journal = Journal(gauge.home)
+    assert journal.page(journal.last()).inbox, "the newest page is the one that took them"
+    assert topic(tmp_path).ledger.missing() == []

@@ -23,6 +23,8 @@ from streamgauge.filters.constraints import Constraints
 from streamgauge.kernel.time import SECOND
 from tests.coordinator.world import START, Source
 
+pytestmark = pytest.mark.slow
+
 NOW = START
 # Queries V0 + V1 and V0 + V2 over three values of one source.
 OVERLAP = ([0, 1], [0, 2])
@@ -178,7 +180,6 @@ def gauge(tmp_path: Path) -> Iterator[sg.Gauge]:
     made.stop()
 
 
-@pytest.mark.slow
 def test_the_coordinator_advises_its_agents(gauge: sg.Gauge) -> None:
     now = START + SECOND // 2
     stream = gauge.trial().registry.stream("hosts")

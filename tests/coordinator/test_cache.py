@@ -11,6 +11,8 @@ from streamgauge.coordinator.cache import UNASKED, BoundCache, Row
 from streamgauge.filters.bound import EVERY_READING, NOTHING, Update
 from streamgauge.kernel.time import SECOND
 
+pytestmark = pytest.mark.slow
+
 
 def cache_of(*keys: str) -> BoundCache:
     cache = BoundCache()

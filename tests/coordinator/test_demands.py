@@ -26,6 +26,8 @@ from streamgauge.streams.table import Table
 from streamgauge.windows.window import Range
 from tests.coordinator.world import STREAM
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = Schema.of(host="string", kind="string", ts="time", load="float", width="float")
 HOSTS = Stream("hosts", SCHEMA, "ts", ("host", "kind"), (("kind", "edge"),), width="width")
 OWED = Contract.absolute(3.0)

@@ -25,6 +25,8 @@ from streamgauge.kernel.errors import BindError, EngineFailure, SourceFailure
 from streamgauge.testing.waiting import wait_until
 from tests.coordinator.world import STREAM
 
+pytestmark = pytest.mark.slow
+
 LOCAL = Options(listen=Address("http", "127.0.0.1", 0))
 REPORT = Report("pump-1", "boot", 1, 5, 4).encode()
 

@@ -20,6 +20,8 @@ from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import SECOND
 from tests.coordinator.world import START, STREAM
 
+pytestmark = pytest.mark.slow
+
 
 class Post:
     """An intake and its clock, in seconds after the start."""

@@ -17,6 +17,8 @@ from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from tests.coordinator.world import STREAM
 
+pytestmark = pytest.mark.slow
+
 BOUNDS = [Bound(("a",)), Bound(("b",))]
 ROWS = [
     Row(0, SECOND // 2, 1.5, 4.0),

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from streamgauge.kernel.time import SECOND
 from tests.coordinator.world import WIDTHS, Source, World, walk
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("north", "south")
 KILLS = ("between", "closing", "twice", "torn", "zeros")
 

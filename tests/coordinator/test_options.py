@@ -15,6 +15,8 @@ from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from tests.coordinator.world import STREAM
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_a_source_declares_is_what_is_read() -> None:
     source = dict(agents("http://127.0.0.1:0", latency="2 s", beat="500 ms").as_pairs())

@@ -10,6 +10,8 @@ import pytest
 
 from tools.check_links import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "docs" / "how-to" / "add_a_synopsis.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```python ?([\w.]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = BLOCK.findall(PAGE)

@@ -15,6 +15,8 @@ import yaml
 
 from streamgauge.cli.app import main
 
+pytestmark = pytest.mark.slow
+
 DEPLOY = Path(__file__).resolve().parents[2] / "docs" / "deploy"
 COMPOSE, KUBERNETES = DEPLOY / "compose.yaml", DEPLOY / "kubernetes.yaml"
 DOCKERFILE = DEPLOY / "Dockerfile"

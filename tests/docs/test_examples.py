@@ -15,6 +15,8 @@ import pytest
 
 from tests.goldens import GOLDEN, assert_golden
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 # Agents and the clock are in it: tests/edge_faults runs it and looks at what must hold.
 LIVE = {"host_monitoring"}

@@ -15,6 +15,8 @@ from streamgauge.cli.reading import expected_registry
 from streamgauge.testing.waiting import wait_until
 from tools.check_links import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "docs" / "guide" / "language.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sql ?(\w*)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)

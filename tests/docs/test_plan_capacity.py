@@ -6,10 +6,13 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 from streamgauge.capacity.workload import KINDS
 from streamgauge.cli import main
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "how-to" / "plan_capacity.md"

@@ -13,6 +13,8 @@ import streamgauge as sg
 from tests.goldens import GOLDEN
 from tools.check_links import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "docs" / "how-to" / "promising_tuples.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sql ?(\w*)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 

@@ -19,6 +19,8 @@ from streamgauge.engine.shard import Receipt
 from streamgauge.kernel import errors
 from streamgauge.log.journal import Page
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 # Made by `connect` and `register`, so they are not written with `sg.` before them.

@@ -14,6 +14,8 @@ from streamgauge.operators.aggregate import ACROSS, SUMMARIES
 from streamgauge.synopses.synopsis import Need
 from tools.check_links import ROOT
 
+pytestmark = pytest.mark.slow
+
 GUIDE = (ROOT / "docs" / "guide" / "summaries.md").read_text(encoding="utf-8")
 API = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 SEMANTICS = (ROOT / "docs" / "reference" / "semantics.md").read_text(encoding="utf-8")

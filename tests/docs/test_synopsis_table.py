@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from streamgauge.synopses import FAMILIES, REGISTRY
 from tests.goldens import regolding
 from tools.synopsis_table import PAGE, PAGES, page_with, table
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_page_shows_what_the_registry_holds() -> None:

@@ -29,6 +29,8 @@ from streamgauge.drift.deadline import (
 )
 from streamgauge.kernel.errors import BindError
 
+pytestmark = pytest.mark.slow
+
 LEGENDRE = np.polynomial.legendre.leggauss(400)
 CONFIDENCES = (0.5, 0.8, 0.95, 0.99, 0.999)
 

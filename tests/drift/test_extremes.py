@@ -26,6 +26,8 @@ from streamgauge.drift.extremes import (
     unpack,
 )
 
+pytestmark = pytest.mark.slow
+
 Floats = npt.NDArray[np.float64]
 Rows = list[tuple[int, float]]
 

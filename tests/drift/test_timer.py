@@ -38,6 +38,8 @@ from streamgauge.drift.walk import walk
 from streamgauge.operators.accumulate import AVG
 from streamgauge.operators.emission import ALWAYS, QUERY, TICK, Arrivals, Floats, empty_answers
 
+pytestmark = pytest.mark.slow
+
 
 class Walked(NamedTuple):
     """By tick and cell: whether the value was inside, and whether it was evaluated."""

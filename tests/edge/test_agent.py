@@ -18,6 +18,8 @@ from streamgauge.kernel.errors import BindError
 from streamgauge.testing.waiting import wait_until
 from tests.edge.doors import SafeDesk
 
+pytestmark = pytest.mark.slow
+
 
 class MemoryLink:
     """A link to a coordinator in this process; `fails` says what goes wrong instead."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.edge.clock import JUMP, Clock
 from streamgauge.kernel.time import SECOND
+
+pytestmark = pytest.mark.slow
 
 
 class World:

@@ -14,6 +14,8 @@ from streamgauge.edge.protocol import MAX_BYTES, Reply, Report
 from streamgauge.kernel.errors import BindError, SourceFailure
 from tests.edge.doors import HttpDoor, refusal
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT = 30.0
 
 

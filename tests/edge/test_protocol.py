@@ -13,6 +13,8 @@ from streamgauge.filters.bound import EVERY_READING, NOTHING, Grant, Update
 from streamgauge.kernel.errors import SourceFailure
 from tests.goldens import assert_golden
 
+pytestmark = pytest.mark.slow
+
 REPORTS = {
     "beat": Report("pump-7", "5f3a", 4, 1_700_000_000_000_000, 1_700_000_000_500_000),
     "report": Report(

@@ -19,6 +19,8 @@ from streamgauge.edge.readings_simulated import BAD, Tag, Tags, Walks, plant_tag
 from streamgauge.edge.readings_tail import Tail
 from streamgauge.kernel.errors import BindError
 
+pytestmark = pytest.mark.slow
+
 TEXT = {
     "text": b"a/x 1\nb 2.5 1970-01-01T00:00:03Z\n\nbad\nc nan\nd -1e3 7\n",
     "json": b'{"key":"a/x","value":1}\n{"key":["b"],"value":2.5,"time":3}\n\n{"key":1}\n'

@@ -18,6 +18,8 @@ from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import SECOND
 from tests.edge.world import AHEAD, World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _spools_are_closed() -> Iterator[None]:

@@ -27,6 +27,8 @@ from streamgauge.streams.stream import Late, Stream
 from streamgauge.testing.replay import run_pages, write_pages
 from streamgauge.windows.window import Landmark, Range, Window
 
+pytestmark = pytest.mark.slow
+
 START = instant("2026-01-01T00:00:00Z")
 SCHEMA = Schema.of(host="string", ts="time", a="int", b="string")
 NAMES = ("r1", "r2", "r3")

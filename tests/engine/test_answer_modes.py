@@ -11,6 +11,8 @@ import pytest
 import streamgauge as sg
 from streamgauge.kernel.errors import BindError
 
+pytestmark = pytest.mark.slow
+
 
 def put(folder: Path, number: int, rows: list[tuple[int, str, float]]) -> None:
     folder.mkdir(exist_ok=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,8 @@ from streamgauge.testing.deferrals import DeferredLife
 from streamgauge.testing.replay import replay, run_pages, same_answer, sort_key, write_pages
 from streamgauge.testing.strategies import Workload, resplit
 from tests.engine.bounded_lives import bounded_lives
+
+pytestmark = pytest.mark.slow
 
 
 def compare(found: Iterable[Answer], expected: Iterable[Answer]) -> None:

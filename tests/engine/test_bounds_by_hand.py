@@ -11,6 +11,8 @@ from streamgauge.contracts.answer import Answer, Charge
 from streamgauge.streams.schema import Schema
 from tests.engine.stage import Stage, at, rows_of
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = Schema.of(host="string", kind="string", ts="time", value="float", width="float")
 COLUMNS = "host kind value width"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 import streamgauge as sg
 from streamgauge.engine import state as wire
@@ -20,6 +21,8 @@ from streamgauge.testing.strategies import as_arrow
 from tests.engine.bounded_lives import SCHEMA, Shape
 from tests.engine.test_wire_golden import home_around, kept
 from tests.goldens import GOLDEN, assert_golden, regolding
+
+pytestmark = pytest.mark.slow
 
 NAME = "wire/bounds"
 OWED = sg.Contract.absolute(1.0)

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from streamgauge.operators.accumulate import AVG, MAX, MIN, SUM
 from streamgauge.operators.bounds import FIELDS, Teams, _bar, _work_out
 from streamgauge.operators.emission import ALWAYS
 from streamgauge.operators.rounding import multiplied, quotient_floor, summed
+
+pytestmark = pytest.mark.slow
 
 REACHES = st.floats(0.0, 1e9) | st.sampled_from((0.1, 0.3, 2.5, 1e-12, 5.0))
 CENTRES = st.floats(-1e12, 1e12) | st.sampled_from((0.1, -0.1, 1e6 + 0.1, 20.3, 1e15, 1e-9))

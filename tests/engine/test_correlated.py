@@ -22,6 +22,8 @@ from streamgauge.synopses.questions import Rank
 from streamgauge.testing.replay import replay, same_answer, sort_key
 from streamgauge.windows.window import Landmark, Range
 
+pytestmark = pytest.mark.slow
+
 START = instant("2026-01-01T00:00:00Z")
 SCHEMA = Schema.of(host="string", ts="time", x="float", y="float")
 SELECTS = {

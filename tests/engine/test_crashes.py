@@ -19,6 +19,8 @@ from streamgauge.log.journal import Journal
 from streamgauge.results.change_log import as_answers
 from streamgauge.sources.plant import Plant, PlantWriter
 
+pytestmark = pytest.mark.slow
+
 
 class Killed(BaseException):
     """Stands for kill -9: nothing of ours catches it."""

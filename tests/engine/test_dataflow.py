@@ -28,6 +28,8 @@ from streamgauge.testing.feeds import FUNCTIONS, METERS, ROOMS, Feed, Split, fee
 from streamgauge.testing.plans import KINDS, plans
 from streamgauge.testing.rows import alike, bag_at, table_of
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Steps:

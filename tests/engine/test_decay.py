@@ -25,6 +25,8 @@ from streamgauge.testing.replay import replay, same_answer, sort_key
 from streamgauge.testing.strategies import SCHEMA, START, row_lists
 from streamgauge.windows.window import Decay, Session
 
+pytestmark = pytest.mark.slow
+
 LATE = (Late.drop(), Late.allow(2), Late.revise(20))
 ASKED = (
     Query("n", "plant", count(), window=Decay("10 s"), answer=every("2 s")),

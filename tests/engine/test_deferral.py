@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +29,8 @@ from streamgauge.testing.replay import (
     write_pages,
 )
 from streamgauge.testing.strategies import SCHEMA, Workload, resplit
+
+pytestmark = pytest.mark.slow
 
 PLAIN = Stream("plant", SCHEMA, "ts", ("series",), (), keep=365 * DAY, future=None)
 REVISING = replace(PLAIN, late=Late.revise(20))

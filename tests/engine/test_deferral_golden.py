@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 
 import streamgauge as sg
 from streamgauge.engine import state as wire
@@ -22,6 +23,8 @@ from streamgauge.testing.deferrals import Shape
 from streamgauge.testing.strategies import SCHEMA, as_arrow
 from tests.engine.test_wire_golden import home_around, kept
 from tests.goldens import GOLDEN, assert_golden, regolding
+
+pytestmark = pytest.mark.slow
 
 NAME = "wire/deferral"
 OWED = sg.Contract.absolute(1.0, confidence=0.9)

@@ -25,6 +25,8 @@ from streamgauge.testing.replay import run_pages, write_pages
 from streamgauge.testing.strategies import SCHEMA, START
 from tests.engine.test_deferral import compare
 
+pytestmark = pytest.mark.slow
+
 PLANT = Stream("plant", SCHEMA, "ts", ("series",), (), keep=365 * DAY, future=None)
 TIGHT = sg.Contract.absolute(0.25, confidence=0.99)
 BOOKS = Members(TABLE, "symbol", ("book",), "shares")

@@ -30,6 +30,8 @@ from streamgauge.streams.stream import Stream
 from streamgauge.testing.replay import replay, run_pages, write_pages
 from streamgauge.windows.window import Range
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = Schema.of(s="string", ts="time", price="float", size="int")
 TRADES = Stream("trades", SCHEMA, "ts", ("s",), (), keep=10**15)
 VALUE = Expr("*", (column("price"), column("size")))

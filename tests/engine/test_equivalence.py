@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from streamgauge.kernel.time import DAY
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.testing.replay import replay, same_answer, sort_key
 from streamgauge.testing.strategies import SCHEMA, Workload, resplit, workloads
+
+pytestmark = pytest.mark.slow
 
 
 def compare(found: list[Answer], expected: list[Answer]) -> None:

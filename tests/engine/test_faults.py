@@ -25,6 +25,8 @@ from streamgauge.kernel.errors import (
 from streamgauge.kernel.time import DAY, SECOND, instant
 from streamgauge.results.change_log import as_answers
 
+pytestmark = pytest.mark.slow
+
 START = instant("2026-01-01T00:00:00Z")
 
 

@@ -18,6 +18,8 @@ from streamgauge.testing.waiting import wait_until
 from tests.mosquitto_broker import Mosquitto
 from tests.mqtt_publishing import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 QUERY = "CREATE QUERY warm AS SELECT AVG(value) FROM plant [RANGE 10 SECONDS] EVERY 5 SECONDS"
 PLANT = "CREATE STREAM plant FROM PLANT (3, 1, 100) TIME ts KEY series"
 
@@ -132,7 +134,7 @@ def test_a_feed_that_fails_is_told_and_ends_the_waiting(
     assert shown(gauge, "r")["feed"] == "failed", "what ended a job is told after its end"
 
 
-@pytest.mark.slow
+@pytest.mark.broker
 def test_a_broker_that_is_away_is_told(gauge: sg.Gauge, tmp_path: Path) -> None:
     (tmp_path / "broker").mkdir()
     with Mosquitto(tmp_path / "broker", keeps=True) as broker:

@@ -14,6 +14,8 @@ from streamgauge.engine.lander import Lander
 from streamgauge.log.clearing import promise_no_longer, remove_cleared
 from streamgauge.log.journal import Journal
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def gauge(tmp_path: Path) -> sg.Gauge:

@@ -16,6 +16,8 @@ from streamgauge.log.segments import write_parquet
 from streamgauge.results.change_log import as_answers
 from streamgauge.testing.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 START = instant("2026-01-01T00:00:00Z")
 
 

@@ -26,6 +26,8 @@ from streamgauge.sources.rejects import Rejects
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 
+pytestmark = pytest.mark.slow
+
 IDLE = duration("1 minute")
 
 

@@ -21,7 +21,7 @@ from tests.engine.mqtt_job import SCHEMA, declared
 from tests.mosquitto_broker import Mosquitto
 from tests.mqtt_publishing import PATIENCE, Flow, Publisher
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.broker
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_raw_payloads_and_the_time_of_arrival(broker: Mosquitto, tmp_path: Path)
     assert rows(gauge.home, "mqtt_topic")[0] == "sensors/a"
 
 
-@pytest.mark.chaos
+@pytest.mark.kills
 def test_kills_of_the_job_lose_nothing_and_repeat_nothing(
     broker: Mosquitto, tmp_path: Path
 ) -> None:

@@ -18,6 +18,8 @@ from tests.engine.promising import asked, growing, pages_of, ran
 from tests.engine.promising import given as answers_of
 from tests.engine.stage import Stage, at, rows_of
 
+pytestmark = pytest.mark.slow
+
 WINDOW = "FROM meters [RANGE 6 SECONDS]"
 AGGREGATES = (
     (f"SELECT COUNT(*) {WINDOW} WHERE x > 0", "x"),

@@ -38,6 +38,8 @@ from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import Range
 
+pytestmark = pytest.mark.slow
+
 MANY = 10 * ENOUGH
 SCHEMA = Schema.of(item="string", ts="time", price="float")
 

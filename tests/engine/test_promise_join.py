@@ -21,6 +21,8 @@ from streamgauge.testing.rows import tuples_of
 from tests.engine.promising import asked, changes, growing, held, pages_of, ran
 from tests.engine.stage import Stage, at, rows_of
 
+pytestmark = pytest.mark.slow
+
 PAIR = "meters [RANGE 5 SECONDS] a, doors [RANGE 8 SECONDS] b"
 JOINS = (
     f"SELECT a.k, a.x, b.y FROM {PAIR} WHERE a.k = b.k",

@@ -16,6 +16,8 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.testing.replay import run_pages
 
+pytestmark = pytest.mark.slow
+
 PAGES, TICKS, ROWS = 5, 4, 400
 SCRIPT = """
 CREATE STREAM sales (ts time, item string, price float)

@@ -18,6 +18,8 @@ from streamgauge.testing.rows import tuples_of
 from tests.engine.promising import asked, changes, growing, held, pages_of, ran
 from tests.engine.stage import Stage, at, rows_of
 
+pytestmark = pytest.mark.slow
+
 SELECTIONS = (
     ("SELECT ISTREAM(k, x) FROM meters [ROWS UNBOUNDED] WHERE x > 0", "x"),
     ("SELECT ISTREAM(k, n) FROM meters [ROWS UNBOUNDED] WHERE k = 'a' AND n > 0", "k"),

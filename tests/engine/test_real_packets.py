@@ -23,10 +23,13 @@ duckdb = pytest.importorskip("duckdb")
 
 DATA = os.environ.get("STREAMGAUGE_DATA")
 CAPTURES = Path(DATA or "") / "packets" / "packets_ndpi.parquet"
-pytestmark = pytest.mark.skipif(
-    not (DATA and CAPTURES.exists()),
-    reason="STREAMGAUGE_DATA names no directory with packets/packets_ndpi.parquet",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (DATA and CAPTURES.exists()),
+        reason="STREAMGAUGE_DATA names no directory with packets/packets_ndpi.parquet",
+    ),
+]
 
 # Ten minutes of a peer-to-peer network: 3882 packets between 646 pairs, a clock near 1970.
 TRACE = "gnutella.pcap"

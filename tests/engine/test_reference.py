@@ -44,6 +44,8 @@ from streamgauge.testing.strategies import (
 )
 from streamgauge.windows.window import Landmark, Now, Partition, Range, Rows
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = Schema.of(s="string", ts="time", x="float", y="float", w="float", g="string")
 PLANT = Stream("plant", COLUMNS, "ts", ("s",), ())
 

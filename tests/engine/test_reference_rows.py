@@ -44,6 +44,8 @@ from streamgauge.windows.window import (
     Window,
 )
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = Schema.of(ts="time", a="int", k="string", x="float")
 ROOMS = Schema.of(a="int", b="string")
 

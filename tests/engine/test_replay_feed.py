@@ -11,6 +11,8 @@ import streamgauge as sg
 from streamgauge.results.change_log import commits
 from streamgauge.testing.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 COUNT = "CREATE QUERY total AS SELECT COUNT(*) FROM s [RANGE 1 MINUTE] EVERY 1 MINUTE;"
 ROWS = 600
 

@@ -14,6 +14,8 @@ from streamgauge.engine import shard
 from streamgauge.kernel.errors import BindError
 from streamgauge.results.change_log import as_answers
 
+pytestmark = pytest.mark.slow
+
 INNER = """
 CREATE QUERY slow AS SELECT site, QUANTILE(latency, 0.9) FROM calls [RANGE 20 SECONDS]
     GROUP BY site EVERY 10 SECONDS WITHIN 5% RANK CONFIDENCE 99%;

@@ -13,6 +13,8 @@ from streamgauge.kernel.time import SECOND
 from streamgauge.streams.schema import Schema
 from tests.engine.stage import START, Stage
 
+pytestmark = pytest.mark.slow
+
 N_PAGES = 6
 ROWS = 2000
 KEYS = 10

@@ -17,6 +17,8 @@ from streamgauge.kernel.time import MINUTE, SECOND
 from streamgauge.streams.schema import Schema
 from tests.engine.stage import Stage, at, rows_of
 
+pytestmark = pytest.mark.slow
+
 AB = Schema.of(ts="time", a="int", b="int")
 N_PAGES = 4
 

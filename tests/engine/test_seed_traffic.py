@@ -18,6 +18,8 @@ from streamgauge.kernel.time import MINUTE, SECOND
 from streamgauge.streams.schema import Schema
 from tests.engine.stage import Stage, at, rows_of
 
+pytestmark = pytest.mark.slow
+
 PACKETS = Schema.of(ts="time", saddr="string", daddr="string", id="int", length="int")
 N_PAGES = 4
 

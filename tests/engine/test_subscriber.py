@@ -22,7 +22,7 @@ from tests.certificate import certificate
 from tests.mosquitto_broker import USER, Mosquitto
 from tests.mqtt_publishing import PATIENCE, Flow, Publisher, paho
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.broker
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_what_is_published_while_nobody_listens_is_kept_by_the_broker(
     assert kept(tmp_path) == once(["1", "2", "3"])
 
 
-@pytest.mark.chaos
+@pytest.mark.kills
 def test_a_killed_listener_loses_nothing_and_repeats_nothing(
     broker: Mosquitto, tmp_path: Path
 ) -> None:

@@ -19,6 +19,8 @@ from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.testing.replay import replay
 
+pytestmark = pytest.mark.slow
+
 START = instant("2026-01-01T00:00:00Z")
 SCHEMA = Schema.of(host="string", ts="time", user="string", code="int", latency="float")
 APPROXIMATE = {

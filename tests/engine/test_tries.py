@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from streamgauge.engine.spark.tries import MOST, PAUSES, STEADY_SECONDS, Tries
+
+pytestmark = pytest.mark.slow
 
 
 class Clock:

@@ -29,6 +29,8 @@ from streamgauge.log.journal import Journal
 from streamgauge.results.change_log import as_answers
 from streamgauge.results.row_blocks import as_row_changes
 
+pytestmark = pytest.mark.slow
+
 TICKS = sg.Schema.of(symbol="string", ts="time", price="float", note="string")
 PAGES = 64
 MORE = 12

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +26,8 @@ from streamgauge.testing.feeds import FUNCTIONS, ROOMS, Feed, Split, feeds, spli
 from streamgauge.testing.plans import plans
 from streamgauge.testing.replay import run_pages, write_pages
 from streamgauge.testing.rows import table_of
+
+pytestmark = pytest.mark.slow
 
 HEAD = (
     "query",

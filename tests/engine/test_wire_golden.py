@@ -28,6 +28,8 @@ from streamgauge.kernel.wire import FORMAT, MAGIC, Packed, pack, unpack
 from streamgauge.log.home import Home
 from tests.goldens import GOLDEN, assert_golden, regolding
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = tuple(range(1, wire.VERSION + 1))
 NEWEST = f"wire/shard.v{wire.VERSION}"
 NOON = instant("2026-01-31T12:00:00Z")

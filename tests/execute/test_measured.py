@@ -12,6 +12,8 @@ from streamgauge.engine.kept import kept
 from streamgauge.kernel.files import read_json
 from tests.goldens import assert_golden
 
+pytestmark = pytest.mark.slow
+
 HEAD = "ts,series,site,value\n"
 FIRST = [
     "01Z,a,north,1",

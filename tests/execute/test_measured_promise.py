@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from streamgauge.execute.measured_promise import promising
 from streamgauge.operators.aggregate import avg
 from streamgauge.plan.query import Query
@@ -11,6 +13,8 @@ from streamgauge.promise.figures import EXACT, GUIDED, RAW, Figures
 from streamgauge.promise.promise import Promise
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
+
+pytestmark = pytest.mark.slow
 
 
 def lines(

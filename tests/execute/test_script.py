@@ -18,6 +18,8 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.view import View
 from streamgauge.streams.table import Table
 
+pytestmark = pytest.mark.slow
+
 ROWS = """ts,series,site,value
 2026-01-01T00:00:01Z,a,north,1
 2026-01-01T00:00:01Z,b,south,10

@@ -19,6 +19,8 @@ from streamgauge.filters.aggregation import (
 from streamgauge.filters.allocation import expected_cost, optimal_widths
 from streamgauge.filters.constraints import Constraints
 
+pytestmark = pytest.mark.slow
+
 # Queries V0 + V1 and V0 + V2 over three values of one source.
 SHARED = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
 OVERLAP = [([0, 1], None), ([0, 2], None)]

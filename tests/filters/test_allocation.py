@@ -19,6 +19,8 @@ from streamgauge.filters.allocation import (
 from streamgauge.filters.constraints import Constraints, Demand
 from tests.filters.test_constraints import exceeded, free_to_grow, systems
 
+pytestmark = pytest.mark.slow
+
 Workload = tuple[Constraints, Any, Any]
 
 

@@ -23,6 +23,8 @@ from streamgauge.filters.burden import (
 from streamgauge.filters.constraints import Constraints, Demand
 from tests.filters.test_constraints import exceeded, free_to_grow, systems
 
+pytestmark = pytest.mark.slow
+
 
 def overlapping(seed: int = 1) -> Constraints:
     """Five averages over two to five of ten objects."""

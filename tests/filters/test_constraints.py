@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from streamgauge.filters.constraints import Constraints, Demand
 from streamgauge.kernel.errors import BindError
 
+pytestmark = pytest.mark.slow
+
 # Two averages that share object 1, one sum of two weighted objects, one extreme, one single.
 MIXED = [
     ([0, 1], [0.5, 0.5], 3.0, "linear"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from streamgauge.operators.predicate import Predicate, col
 from streamgauge.plan.over import Over
 from streamgauge.plan.query import Query, every, on_change
 from streamgauge.windows.window import Range, Rows
+
+pytestmark = pytest.mark.slow
 
 LITERALS = [-2.0, 0.0, 1.0, 1.5, 7.0, math.nan]
 NEAR = sorted(

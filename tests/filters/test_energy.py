@@ -7,6 +7,8 @@ import pytest
 from streamgauge.filters.energy import AT_180_HERTZ, DAY, MOTE, Battery, Work
 from streamgauge.filters.mote import Setting, hertz
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("program", "milliwatts", "milliamperes"),

@@ -13,6 +13,8 @@ from streamgauge.filters.bound import EVERY_READING, NOTHING, Grant, Update
 from streamgauge.filters.fleet import Fleet, Sent, bounds_at
 from streamgauge.filters.source import SourceFilter
 
+pytestmark = pytest.mark.slow
+
 SECOND = 1_000_000
 
 

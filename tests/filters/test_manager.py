@@ -15,6 +15,8 @@ from streamgauge.filters.constraints import Constraints
 from streamgauge.filters.manager import Policy, PrecisionManager
 from streamgauge.filters.source import SourceFilter
 
+pytestmark = pytest.mark.slow
+
 SECOND = 1_000_000
 
 

@@ -27,6 +27,8 @@ from streamgauge.filters.vehicles import Passage, cover, traffic
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND
 
+pytestmark = pytest.mark.slow
+
 LISTEN = 1_000_000
 
 

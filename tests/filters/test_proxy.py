@@ -19,6 +19,8 @@ from streamgauge.kernel.errors import BindError, QueryNotFound
 from streamgauge.kernel.time import SECOND
 from streamgauge.operators.predicate import col
 
+pytestmark = pytest.mark.slow
+
 MINUTE = 60 * SECOND
 
 

@@ -6,12 +6,15 @@ import math
 import subprocess
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import streamgauge.filters.regions as regions_file
 from streamgauge.edge.protocol import Reply
 from streamgauge.filters.regions import ALL, NONE, Region, union
+
+pytestmark = pytest.mark.slow
 
 # Few numbers and their neighbours, so that ends meet often.
 ENDS = [0.0, 1.0, 2.5, math.nextafter(1.0, 2.0), -3.0, 1e308, sys.float_info.max, 5e-324]

@@ -12,6 +12,8 @@ from streamgauge.filters.regions import ALL, NONE, Region
 from streamgauge.filters.routing import DETAILS, Delivery, Figure, Interest, Router, covers
 from streamgauge.kernel.time import SECOND
 
+pytestmark = pytest.mark.slow
+
 HERTZ = Fraction(10)
 
 

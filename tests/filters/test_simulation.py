@@ -19,6 +19,8 @@ from streamgauge.filters.simulation import (
     static,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def average(n: int, delta: float) -> Constraints:
     return Constraints.of(n, [(np.arange(n), np.full(n, 1.0 / n), delta, "linear")])

@@ -14,6 +14,8 @@ from streamgauge.filters.bound import EVERY_READING, NOTHING, Grant, Update
 from streamgauge.filters.curve import VALUE
 from streamgauge.filters.source import SourceFilter
 
+pytestmark = pytest.mark.slow
+
 SECOND = 1_000_000
 
 

@@ -10,6 +10,8 @@ from streamgauge.filters.proxy import SensorProxy, attend
 from streamgauge.filters.vehicles import Measured, Pairing, Passage, cover, measure, traffic
 from streamgauge.kernel.time import SECOND
 
+pytestmark = pytest.mark.slow
+
 SPACING = 10.0
 
 

@@ -15,6 +15,8 @@ from streamgauge.notebook import live as module
 from streamgauge.notebook.bundle import bundle
 from streamgauge.testing.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = sg.Schema.of(ts="time", room="string", x="float")
 SUM = "SELECT SUM(x) FROM s [SINCE '2026-01-01'] EVERY 1 SECOND"
 BY_ROOM = "SELECT room, SUM(x) FROM s [SINCE '2026-01-01'] GROUP BY room EVERY 1 SECOND"

@@ -8,6 +8,8 @@ import pytest
 
 from tests.notebook.running import EXAMPLES, PICTURE, assert_as_before, ran
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = ran(EXAMPLES / "tutorial.ipynb", tmp_path, monkeypatch)

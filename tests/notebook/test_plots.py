@@ -18,6 +18,8 @@ import streamgauge as sg
 from streamgauge.kernel.errors import BindError, MissingRuntime
 from streamgauge.notebook import plots
 
+pytestmark = pytest.mark.slow
+
 SECOND = 1_000_000
 FIRST = sg.Answer(
     "heat", 20.0, 19.5, 20.5, as_of=0, charges=(sg.Charge("late rows", 1.0),), basis="late rows"

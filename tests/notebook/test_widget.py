@@ -14,6 +14,8 @@ from playwright.sync_api import Page, expect, sync_playwright
 import streamgauge as sg
 from streamgauge.notebook.widget import Drawn, style
 
+pytestmark = pytest.mark.slow
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 PAGE = """<!doctype html><html lang="en"><head><title>notebook</title><style>{style}</style></head>

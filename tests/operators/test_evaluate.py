@@ -24,6 +24,8 @@ from streamgauge.testing.expressions import (
     typed_expressions,
 )
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = Schema.of(x="float", y="float", i="int", j="int", s="string", b="bool", ts="time")
 CELLS = st.fixed_dictionaries(
     {

@@ -21,6 +21,8 @@ from streamgauge.operators.functions import Function
 from streamgauge.operators.group_rows import Held, grouped, grouped_held, holdable
 from tests.operators.bags import INSTANTS, SCHEMA, bag_at, delta_of, deltas, equal, recut, rows
 
+pytestmark = pytest.mark.slow
+
 few = settings(max_examples=40)
 OWN = {"spread": Function("spread", "numpy:ptp", aggregate=True)}
 

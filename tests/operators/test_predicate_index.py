@@ -20,6 +20,8 @@ from streamgauge.operators.expression import Expr, call, column, conjunction, li
 from streamgauge.operators.predicate_index import PredicateIndex
 from streamgauge.streams.schema import TYPES, Schema
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = Schema.of(i="int", f="float", s="string", b="bool", t="time")
 HUGE = [2**53, 2**53 + 1, -(2**53) - 1, 2**62 + 1, 2**63 - 1, -(2**63) + 1]
 POOLS: dict[str, st.SearchStrategy[Any]] = {

@@ -25,6 +25,8 @@ from streamgauge.windows.window import Partition, Range, Rows, Session, Window
 from tests.goldens import assert_golden
 from tests.plan.market import market, plan_of
 
+pytestmark = pytest.mark.slow
+
 ALL = (*RULES, drop_unused_columns)
 # Filters above what a rule is about, so that most plans give it something to do.
 KINDS = {

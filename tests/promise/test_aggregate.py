@@ -18,6 +18,8 @@ from streamgauge.promise.promise import Promise
 from streamgauge.promise.strata import Predicate, apportioned
 from streamgauge.promise.summary import Summary
 
+pytestmark = pytest.mark.slow
+
 SUMMARY = Summary("prices", "sales", "price", 60_000_000, buckets=8)
 PRICE = Expr("column", value="price")
 COUNT = Expr("estimate", (PRICE,), "count")

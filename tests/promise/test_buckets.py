@@ -18,6 +18,8 @@ from streamgauge.promise.buckets import (
     spans_of_words,
 )
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = st.lists(st.floats(-100, 100, width=32) | st.just(float("nan")), max_size=60)
 
 

@@ -22,6 +22,8 @@ from streamgauge.promise.pyramid import KINDS
 from streamgauge.promise.summary import KINDS as DECLARED
 from streamgauge.synopses.frequencies.count_sketch import most_rows
 
+pytestmark = pytest.mark.slow
+
 ALL = [pytest.param(kind, id=name) for name, kind in KINDS.items()]
 LINEAR = [pytest.param(kind, id=name) for name, kind in KINDS.items() if kind.linear]
 columns = st.lists(st.integers(0, 40), max_size=300).map(lambda rows: np.array(rows, np.uint64))

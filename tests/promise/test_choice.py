@@ -10,6 +10,8 @@ from streamgauge.promise.choice import LONGEST_WAIT, WAIT, Hits, summaries_pay, 
 from streamgauge.promise.costs import Allowance, Prices
 from streamgauge.promise.promise import Promise
 
+pytestmark = pytest.mark.slow
+
 SECOND = 1_000_000
 KEYS = 200
 

@@ -17,6 +17,8 @@ from streamgauge.promise.promise import Promise
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = Schema.of(item="string", ts="time", price="float")
 SECOND = 1_000_000
 

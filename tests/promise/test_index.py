@@ -7,6 +7,8 @@ import pytest
 
 from streamgauge.promise.index import ENTER, LEAVE, MINE, SERIAL, SIDE, Rows, WindowIndex
 
+pytestmark = pytest.mark.slow
+
 
 def rows(n: int, seed: int, *, keys: int = 6, length: int = 9, sides: int = 2) -> Rows:
     rng = np.random.default_rng(seed)

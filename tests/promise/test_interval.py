@@ -21,6 +21,8 @@ from streamgauge.promise.interval import (
 from streamgauge.synopses.samples.features import Feature
 from streamgauge.synopses.samples.strata import Stratified
 
+pytestmark = pytest.mark.slow
+
 
 class Plain(Feature):
     """The item itself."""

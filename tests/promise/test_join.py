@@ -17,6 +17,8 @@ from streamgauge.promise.join import Arrivals, FoundPairs, PromisingJoin, Symmet
 from streamgauge.promise.promise import Promise
 from streamgauge.promise.summary import Summary
 
+pytestmark = pytest.mark.slow
+
 NEVER = 2**62
 ITEMS = Summary("items", "sales", "item", 8, rate=2, depth=3)
 Sides = list[Arrivals]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.promise.order import SLOTS, Order, highest, lowest_that_match
+
+pytestmark = pytest.mark.slow
 
 few = st.lists(st.integers(0, 5), max_size=30).map(lambda found: np.array(found, np.float64))
 

@@ -17,6 +17,8 @@ from streamgauge.promise.representation import Region, Representation
 from streamgauge.promise.summary import Summary
 from streamgauge.synopses.synopsis import Ints
 
+pytestmark = pytest.mark.slow
+
 GIVEN = Summary("s", "sales", "item", 64, rate=2, depth=3, buckets=4)
 
 

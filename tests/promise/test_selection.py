@@ -15,6 +15,8 @@ from streamgauge.promise.promise import Promise
 from streamgauge.promise.selection import PromisingSelection
 from streamgauge.promise.summary import Summary
 
+pytestmark = pytest.mark.slow
+
 SECOND = 1_000_000
 SUMMARY = Summary("prices", "sales", "price", 8 * SECOND, buckets=8)
 SPANS = np.array([[20.0, 30.0]])

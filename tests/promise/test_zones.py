@@ -15,6 +15,8 @@ from streamgauge.promise.summary import Summary
 from streamgauge.promise.zones import Zones, capacities
 from streamgauge.synopses.synopsis import Floats, Ints
 
+pytestmark = pytest.mark.slow
+
 GIVEN = Summary("s", "sales", "item", 64, rate=2, depth=3, confidence=0.8, buckets=2)
 
 

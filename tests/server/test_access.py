@@ -22,6 +22,8 @@ from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from tests.server.conftest import problem
 
+pytestmark = pytest.mark.slow
+
 Guarded = Callable[..., httpx.Client]
 COUNT = {"name": "seen", "text": "SELECT COUNT(*) FROM rows [RANGE 2 SECONDS]"}
 PLANT = {"name": "plant", "source": {"kind": "plant"}, "time": "ts", "key": ["series"]}

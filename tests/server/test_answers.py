@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import httpx
+import pytest
 
 import streamgauge as sg
 from streamgauge.server.feed import Feed
@@ -17,6 +18,8 @@ from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from streamgauge.testing.waiting import wait_until
 from tests.server.conftest import problem
+
+pytestmark = pytest.mark.slow
 
 More = Callable[[int], None]
 

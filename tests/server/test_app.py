@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import httpx
+import pytest
 
 import streamgauge as sg
 from streamgauge.log.feeding import Feeding, note_feeding
@@ -19,6 +20,8 @@ from streamgauge.log.lock import holding
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from tests.server.conftest import problem, step
+
+pytestmark = pytest.mark.slow
 
 PLANT = {
     "name": "plant",

@@ -24,6 +24,8 @@ from streamgauge.server.board import Lookup, page, row_of, state_of, strain, wor
 from streamgauge.server.serving import Server
 from tests.server.conftest import problem, step
 
+pytestmark = pytest.mark.slow
+
 HEAT = sg.Query("heat", "rows", sg.avg("value"), contract=Contract.absolute(1.0))
 FINE = Answer("heat", 5.0, 4.5, 5.5, as_of=0)
 WIDE = replace(FINE, low=1.0, high=9.0, contract_met=False)

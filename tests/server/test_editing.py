@@ -13,6 +13,8 @@ from streamgauge.execute.wording import text_of
 from streamgauge.language.parse import parse
 from streamgauge.log import inbox
 
+pytestmark = pytest.mark.slow
+
 AVERAGE = "SELECT AVG(value) FROM rows [RANGE 2 SECONDS] EVERY 2 SECONDS"
 
 

@@ -22,6 +22,8 @@ from streamgauge.server import logs
 from streamgauge.server.logs import HIDDEN, Chronicle, note, silence, write
 from streamgauge.testing.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md"
 HEAT = sg.Query("heat", "rows", sg.total("value"))
 COOL = sg.Query("cool", "rows", sg.avg("value"))

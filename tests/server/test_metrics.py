@@ -34,6 +34,8 @@ from streamgauge.server.metrics import dashboard, exposition, families
 from streamgauge.server.settings import Settings
 from streamgauge.testing.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "reference" / "metrics.md"
 GUIDE = ROOT / "docs" / "how-to" / "monitor.md"

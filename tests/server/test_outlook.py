@@ -17,6 +17,8 @@ from streamgauge.plan.shadows import EXACT_SHADOW
 from streamgauge.server.outlook import planned_charges
 from tests.server.conftest import problem, step
 
+pytestmark = pytest.mark.slow
+
 LATEST = "FROM rows [PARTITION BY series ROWS 1]"
 MINUTE = "FROM rows [RANGE 1 MINUTE]"
 

@@ -16,6 +16,8 @@ from streamgauge.server.page import FILES, FOLDER, KINDS, PATHS, POLICY
 from streamgauge.server.serving import Server
 from tests.server.conftest import problem
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = FOLDER.parent
 # Ways out of the folder that servers have fallen for, as they go over the wire.
 TRICKS = (

@@ -25,6 +25,8 @@ from streamgauge.server.spool import Limits
 from streamgauge.sources.declare import files
 from tests.server.pushing import SCHEMA, Client, arrow, left_out, lines, table, take_all, taken_ids
 
+pytestmark = pytest.mark.slow
+
 WHERE = "/v1/streams/rows/rows"
 
 

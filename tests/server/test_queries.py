@@ -5,9 +5,12 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import httpx
+import pytest
 
 import streamgauge as sg
 from tests.server.conftest import problem, step
+
+pytestmark = pytest.mark.slow
 
 COUNT = "SELECT COUNT(*) FROM rows [RANGE 2 SECONDS] EVERY 2 SECONDS"
 MEAN = "SELECT AVG(value) FROM rows [PARTITION BY series ROWS 1]"

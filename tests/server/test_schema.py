@@ -19,6 +19,8 @@ import streamgauge as sg
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 # Feeds do not end by themselves, health says 503 of a home without a job, and bodies of rows have
 # tests of their own.
 LEFT_OUT = ("/live", "/health", "/rows")

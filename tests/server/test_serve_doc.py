@@ -14,6 +14,8 @@ import streamgauge as sg
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "serve.md"
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
 STRICT = 'set -eu\ncurl() { command curl --fail-with-body --max-time 60 "$@"; echo; }\n'

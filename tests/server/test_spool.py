@@ -30,6 +30,8 @@ from streamgauge.testing.waiting import wait_until
 from tests.server.pusher import PLACES, REQUESTS, body
 from tests.server.pushing import STREAM, arrow, home_at, left_out, lines, table, take_all, taken_ids
 
+pytestmark = pytest.mark.slow
+
 AT_ONCE = Limits(wait=0.0)
 
 

@@ -16,6 +16,8 @@ from streamgauge.server.story import Act, Stage, Story
 from streamgauge.testing.waiting import wait_until
 from tests.server.conftest import PLAIN, problem
 
+pytestmark = pytest.mark.slow
+
 
 class Play:
     """Acts that go on when they are let."""

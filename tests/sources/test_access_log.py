@@ -18,6 +18,8 @@ from streamgauge.sources.access_log_scan import FINE, STATUS, TS, scan
 from streamgauge.sources.parse import Parsed, parse_file
 from tests.sources import captures
 
+pytestmark = pytest.mark.slow
+
 COMMON = '127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326'
 COMBINED = COMMON + ' "http://www.example.com/start.html" "Mozilla/4.08 [en] (Win98; I ;Nav)"'
 REFERENCE = re.compile(

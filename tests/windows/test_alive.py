@@ -14,6 +14,8 @@ from streamgauge.kernel.errors import UnsupportedWindow
 from streamgauge.windows.alive import NEVER, alive, needed
 from streamgauge.windows.window import Decay, Landmark, Now, Partition, Rows, Window
 
+pytestmark = pytest.mark.slow
+
 TICK = 10
 TICKS = range(-60, 160, TICK)
 few = settings(max_examples=50)

@@ -22,6 +22,8 @@ from streamgauge.windows.daba import Daba
 from streamgauge.windows.sliding import Closed, GroupedWindowed, Windowed
 from streamgauge.windows.two_stacks import TwoStacks
 
+pytestmark = pytest.mark.slow
+
 BATCH = 40
 
 

@@ -110,8 +110,8 @@ class Answer:
     def at(self, instant: Instant) -> float | None:
         """The value at a later instant, by its slope.
 
-        >>> Answer("heat", 20.0, 19.0, 21.0, as_of=0, slope=0.5).at(4_000_000)
-        22.0
+        >>> Answer("heat", 20.0, 19.0, 21.0, as_of=0, slope=0.5).at(4_500_000)
+        22.25
         """
         if self.value is None:
             return None

@@ -103,7 +103,13 @@ class Contract:
         return replace(self, confidence=1.0, throughout=False) if self.throughout else self
 
     def met_by(self, answer: Answer) -> bool:
-        """Whether an answer keeps this contract, judged by its bar, confidence and coverage."""
+        """Whether an answer keeps this contract, judged by its bar, confidence and coverage.
+
+        >>> from streamgauge.contracts.answer import Answer
+        >>> lopsided = Answer("heat", 20.0, 19.9, 21.5, as_of=0)
+        >>> Contract.absolute(1.0).met_by(lopsided), Contract.absolute(1.5).met_by(lopsided)
+        (False, True)
+        """
         if answer.value is None or answer.coverage < 1.0 or answer.confidence < self.confidence:
             return False
         if self.tolerance == "rank":

@@ -31,6 +31,8 @@ class Tokens:
     (True, False)
     >>> tokens.knows("guess")
     False
+    >>> Tokens((("0123456789", ("pump-1",)),)).allows("0123456789", "pump-12")
+    False
     """
 
     known: tuple[tuple[str, tuple[str, ...]], ...] | None = None

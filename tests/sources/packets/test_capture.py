@@ -26,6 +26,8 @@ from streamgauge.streams.schema import Schema
 from streamgauge.testing.waiting import wait_until
 from tests.sources.captures import START, frame, ip4, pcap, tcp, udp
 
+pytestmark = pytest.mark.slow
+
 
 def _now() -> int:
     return time.time_ns() // 1000

@@ -17,6 +17,8 @@ from streamgauge.sources.packets.flows import flow_columns
 from tests.sources import captures
 from tests.sources.captures import START, Seen, frame, ip4, parsed, pcap, recorded, tcp, udp
 
+pytestmark = pytest.mark.slow
+
 SECOND = 1_000_000
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 

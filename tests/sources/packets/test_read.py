@@ -34,6 +34,8 @@ from tests.sources.captures import (
     udp,
 )  # fmt: skip
 
+pytestmark = pytest.mark.slow
+
 SYN_ACK = frame(ip4(tcp(443, 5000, 0x12), 6))
 
 
