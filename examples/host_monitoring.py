@@ -181,7 +181,7 @@ class Replay(threading.Thread):
             second = (second + 1) % PERIOD
 
 
-def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 180.0) -> None:
     """Wait for something that is about to happen."""
     pause = threading.Event()
     end = time.monotonic() + seconds

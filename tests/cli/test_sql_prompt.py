@@ -6,6 +6,7 @@ import io
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -117,13 +118,13 @@ class Terminal:
         os.write(self.main, text.encode())
 
     def wait_for(self, text: str) -> None:
-        wait_until(lambda: text in self._read(), seconds=60, what=f"{text!r} in {self.said!r}")
+        wait_until(lambda: text in self._read(), seconds=180, what=f"{text!r} in {self.said!r}")
 
     def interrupt(self) -> None:
         """Type Ctrl-C and wait for the prompt: a terminal drops what is typed behind it at once."""
         shown = self.said.count("gauge>")
         self.type("\x03")
-        wait_until(lambda: self._read().count("gauge>") > shown, seconds=60, what="the prompt")
+        wait_until(lambda: self._read().count("gauge>") > shown, seconds=180, what="the prompt")
 
     def _read(self) -> str:
         # Nothing to read yet, or the process has ended.
@@ -133,6 +134,8 @@ class Terminal:
 
 
 def _own_terminal() -> None:
+    # As a shell does for what it starts in the background.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.set_inheritable(0, True)
     os.close(os.open(os.ttyname(0), os.O_RDWR))
 
@@ -164,5 +167,5 @@ def test_a_real_terminal(home: Path) -> None:
         opened.type(" seen;\r")
         opened.wait_for("kept back 0 of the error")
         opened.type("\\q\r")
-        wait_until(lambda: opened.process.poll() is not None, seconds=30)
+        wait_until(lambda: opened.process.poll() is not None, seconds=120)
         assert opened.process.returncode == 0

@@ -1,4 +1,4 @@
-"""A job with its agents, running and heard. Tests share it, and each begins with it mended."""
+"""A job with its agents, all running. Tests of a file share it, each begins with it mended."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import pytest
 from tests.edge_faults.scene import Scene
 
 
-@pytest.fixture(scope="session")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    with Scene(tmp_path_factory.mktemp("scene")) as found:
+@pytest.fixture(scope="module")
+def stage(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Scene]:
+    """A module may say in `LATENCY` how long ticks wait."""
+    latency = getattr(request.module, "LATENCY", "1500 ms")
+    with Scene(tmp_path_factory.mktemp("scene"), latency=latency) as found:
         yield found
 
 
 @pytest.fixture
 def scene(stage: Scene) -> Scene:
-    stage.mend()
-    stage.wait_kept(n=1)
-    stage.since = stage.now()
+    stage.begin()
     return stage

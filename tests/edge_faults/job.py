@@ -1,26 +1,20 @@
-"""A job to be killed: runs the queries of these tests on what agents tell, until its input ends.
-
-Usage: job.py HOME LISTEN [BROKER] [TOKENS]
-"""
+"""A job to be killed: runs the queries of these tests on what agents tell."""
 
 from __future__ import annotations
 
-import sys
+import threading
 
 import streamgauge as sg
 
 SITES = ("east", "west", "north")
 TAGS = ("a", "b", "c", "d")
-STREAM = """
-CREATE STREAM tags (site STRING, tag STRING, ts TIME, value FLOAT, width FLOAT)
-    FROM EDGE '{listen}' KEY site, tag TIME ts WIDTH width TICK 1 s LATENCY 3 s BEAT 500 ms
-    {broker} {tokens};
-"""
+TICK = 250_000
+SCHEMA = sg.Schema.of(site="string", tag="string", ts="time", value="float", width="float")
 # Sums and means over all sites, over one, over some tags of one, and extremes. Objects of the site
 # `liar` are in one query of their own, so that the others can be held against the truth.
 QUERIES = """
 CREATE QUERY heard AS
-SELECT COUNT(value) FROM tags [PARTITION BY site, tag ROWS 1] WHERE site <> 'liar' EVERY 1 s;
+SELECT COUNT(value) FROM tags [PARTITION BY site, tag ROWS 1] WHERE site <> 'liar' EVERY 250 ms;
 CREATE QUERY total AS
 SELECT SUM(value) FROM tags [PARTITION BY site, tag ROWS 1] WHERE site <> 'liar'
 GUARANTEED WITHIN 12;
@@ -42,18 +36,21 @@ GUARANTEED WITHIN 1;
 """
 
 
-def main(home: str, listen: str, broker: str = "", tokens: str = "") -> None:
+def main(home: str, latency: str, broker: str, tokens: str) -> None:
     with sg.connect(home, engine="local") as gauge:
+        source = sg.agents(
+            "http://127.0.0.1:0",
+            broker=broker or None,
+            latency=latency,
+            beat="250 ms",
+            adjust="2 s",
+            tokens=tokens or None,
+        )
+        key = ("site", "tag")
+        gauge.stream(
+            "tags", source, key=key, time="ts", width="width", schema=SCHEMA, tick="250 ms"
+        )
         if "heard" not in gauge._expected.queries:
-            stream = STREAM.format(
-                listen=listen,
-                broker=f"BROKER '{broker}'" if broker else "",
-                tokens=f"TOKENS '{tokens}'" if tokens else "",
-            )
-            gauge.sql(stream + QUERIES)
+            gauge.sql(QUERIES)
         gauge.start()
-        sys.stdin.read()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+        threading.Event().wait()

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
+import time
 from collections.abc import Callable
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import NamedTuple
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import answers, as_answers
 from streamgauge.testing.waiting import wait_until
-from tests.edge_faults.job import SITES, TAGS
+from tests import forked
+from tests.edge_faults.job import SITES, TAGS, TICK
+from tests.edge_faults.job import main as run_job
+from tests.edge_faults.site import main as run_site
 from tests.edge_faults.truth import Question, Readings, Verdict, compare, marked
 from tests.relay import PASS, HttpRelay, always
 
-HERE = Path(__file__).parent
 # Long enough for a machine that does eight other things; a condition that holds returns at once.
-PATIENCE = 90.0
+PATIENCE = 180.0
+# How far labels may be from the clock of this machine: half of the quickest message's way.
+APART = 250_000
 
 
 def of(*sites: str, tags: tuple[str, ...] = TAGS) -> dict[tuple[str, ...], float]:
@@ -37,8 +40,20 @@ QUESTIONS = (
 )
 
 
+class Death(NamedTuple):
+    """An agent that was killed, and when."""
+
+    site: str
+    at: int
+
+
+def now() -> int:
+    """The clock of this machine, which is the coordinator's, too."""
+    return time.time_ns() // 1_000
+
+
 class Scene:
-    """Processes of one test and the files they leave.
+    """Processes of a test and the files they leave.
 
     Parameters
     ----------
@@ -48,19 +63,25 @@ class Scene:
         Address of an MQTT broker that the agents use; None: they speak HTTP through relays.
     tokens
         Lines of a token file that the job demands.
+    latency
+        How long a tick waits for reports.
     """
 
-    def __init__(self, directory: Path, *, broker: str = "", tokens: str = "") -> None:
+    def __init__(
+        self, directory: Path, *, broker: str = "", tokens: str = "", latency: str = "1500 ms"
+    ) -> None:
         self.directory = directory
+        self.latency = latency
         self.home = directory / "home"
         self.broker = broker
         self.tokens = directory / "tokens" if tokens else None
         if self.tokens is not None:
             self.tokens.write_text(tokens)
         self.relays = {site: HttpRelay(None) for site in SITES}
-        self.job: subprocess.Popen[bytes] | None = None
-        self.agents: dict[str, subprocess.Popen[bytes]] = {}
+        self.job: ForkServerProcess | None = None
+        self.agents: dict[str, ForkServerProcess] = {}
         self.since = 0
+        self.deaths: list[Death] = []
         self._answers: list[Answer] = []
         self._epoch = 0
 
@@ -79,12 +100,14 @@ class Scene:
         address = self.home / "edge" / "tags" / "address"
         address.unlink(missing_ok=True)
         tokens = "" if self.tokens is None else str(self.tokens)
-        self.job = self._run("job", str(self.home), "http://127.0.0.1:0", self.broker, tokens)
-        job = self.job
+        told = (str(self.home), self.latency, self.broker, tokens)
+        self.job = started = forked.start(run_job, *told, output=self.output("job"))
         wait_until(
-            lambda: address.exists() or job.poll() is not None, PATIENCE, what="the job's address"
+            lambda: address.exists() or started.exitcode is not None,
+            PATIENCE,
+            what="the job's address",
         )
-        assert job.poll() is None, self.said("job")
+        assert started.exitcode is None, self.said("job")
         host, _, port = address.read_text().strip().rpartition(":")
         for relay in self.relays.values():
             relay.target = (host.rpartition("/")[2], int(port))
@@ -94,26 +117,31 @@ class Scene:
         for relay in self.relays.values():
             relay.target = None
         if self.job is not None:
-            _kill(self.job)
+            forked.kill(self.job)
             self.job = None
 
-    def start_agent(self, site: str, *, skew: float = 0.0, token: str = "") -> None:
+    def start_agent(self, name: str, *, skew: float = 0.0, token: str = "") -> None:
         """Start the agent of a site; `skew` is how many seconds its clock is ahead."""
-        url = self.broker or self.relays[site].url
-        files = (str(self.log(site)), str(self.directory / f"{site}.state"))
-        self.agents[site] = self._run(site, url, site, *files, str(skew), token, script="site")
+        url = self.broker or self.relays[name].url
+        told = (url, name, str(self.log(name)), str(self.directory / f"{name}.state"), skew, token)
+        self.agents[name] = forked.start(run_site, *told, output=self.output(name))
 
     def kill_agent(self, site: str) -> None:
         """Kill -9."""
-        _kill(self.agents.pop(site))
+        forked.kill(self.agents.pop(site))
+        self.deaths.append(Death(site, now()))
 
     def freeze(self, name: str) -> None:
-        """Stop a process where it is; connections stay open and nothing is said."""
-        os.killpg(self._process(name).pid, signal.SIGSTOP)
+        """Stop a process where it is."""
+        forked.freeze(self._process(name))
 
     def thaw(self, name: str) -> None:
         """Let a frozen process go on."""
-        os.killpg(self._process(name).pid, signal.SIGCONT)
+        forked.thaw(self._process(name))
+
+    def output(self, name: str) -> Path:
+        """What a process printed."""
+        return self.directory / f"{name}.output"
 
     def log(self, site: str) -> Path:
         """What an agent read."""
@@ -121,7 +149,7 @@ class Scene:
 
     def said(self, name: str) -> str:
         """The end of what a process printed."""
-        path = self.directory / f"{name}.output"
+        path = self.output(name)
         return path.read_text(errors="replace")[-3000:] if path.exists() else ""
 
     def answers(self) -> list[Answer]:
@@ -153,21 +181,27 @@ class Scene:
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for something of which no process may die meanwhile."""
-        wait_until(lambda: condition() or self._fallen(), PATIENCE, what=what, every=0.2)
+        wait_until(lambda: condition() or self._fallen(), PATIENCE, what=what, every=0.1)
         fallen = self._fallen()
         assert not fallen, f"{fallen} ended:\n{self.said(fallen)}"
 
     def wait_ticks(self, n: int) -> None:
         """Wait until so many more ticks are answered."""
         self.wait(lambda: self.now() > 0, "all objects to be known")
-        target = self.now() + n * 1_000_000
+        target = self.now() + n * TICK
         self.wait(lambda: self.now() >= target, f"{n} more ticks")
 
-    def wait_kept(self, *names: str, n: int = 3) -> None:
-        """Wait for `n` ticks, and until some queries, or all, have unmarked answers again."""
+    def wait_kept(self, *names: str, n: int = 1) -> None:
+        """Wait until all that was done so far is answered, `n` ticks more, and all is well again.
+
+        All is well when the newest answers of some queries, or of all, are not marked.
+        """
         chosen = names or tuple(question.name for question in QUESTIONS)
-        self.wait_ticks(n)
-        self.wait(lambda: self._kept(chosen), f"unmarked answers of {', '.join(chosen)}")
+        target = now() + n * TICK
+        self.wait(
+            lambda: self.now() >= target and self._kept(chosen),
+            f"unmarked answers of {', '.join(chosen)}",
+        )
 
     def wait_marked(self, name: str) -> None:
         """Wait until the newest answer of a query is marked."""
@@ -186,31 +220,42 @@ class Scene:
             QUESTIONS, found, readings, [t for t in self.ticks(found) if t >= self.since]
         )
 
+    def begin(self) -> None:
+        """Have all as it should be; what is told from now on is held against the truth."""
+        self.mend()
+        names = tuple(question.name for question in QUESTIONS)
+        self.wait(lambda: self.now() > 0 and self._kept(names), "unmarked answers of all queries")
+        self.since = self.now()
+        self.deaths.clear()
+        for relay in self.relays.values():
+            relay.counts.clear()
+
     def mend(self) -> None:
-        """Start what does not run, and let messages pass."""
-        if self.job is None or self.job.poll() is not None:
+        """Start what does not run, thaw what is frozen, and let messages pass."""
+        if self.job is None or self.job.exitcode is not None:
             self.kill_job()
             self.start_job()
-        for site, relay in self.relays.items():
+        forked.thaw(self._process("job"))
+        for name, relay in self.relays.items():
             relay.fate = always(PASS)
-            if site in self.agents and self.agents[site].poll() is not None:
-                self.kill_agent(site)
-            if site not in self.agents:
-                self.start_agent(site)
+            relay.seconds = 0.3
+            if name in self.agents and self.agents[name].exitcode is not None:
+                self.kill_agent(name)
+            if name not in self.agents:
+                self.start_agent(name)
+            forked.thaw(self.agents[name])
 
-    def assert_right(self, *, kept: int = 10) -> Verdict:
-        """No answer is wrong, none too wide without saying so, and enough are as asked for."""
-        verdict = self.verdict()
-        assert not verdict.wrong, str(verdict)
-        assert not verdict.wide, str(verdict)
-        assert verdict.kept >= kept, str(verdict)
-        return verdict
+    def missed(self, death: Death) -> set[int]:
+        """Ticks between the death of an agent and its first reading after it."""
+        labels = Readings.of(self.log(death.site)).labels[death.site, "a"]
+        back = next((label for label in labels if label > death.at + APART), labels[-1])
+        return {t for t in self.ticks(self.answers()) if death.at + APART < t < back}
 
     def _kept(self, names: tuple[str, ...]) -> bool:
         newest = {a.query: a for a in self.answers()}
         return all(name in newest and not marked(newest[name]) for name in names)
 
-    def _process(self, name: str) -> subprocess.Popen[bytes]:
+    def _process(self, name: str) -> ForkServerProcess:
         found = self.job if name == "job" else self.agents[name]
         assert found is not None, f"{name} does not run"
         return found
@@ -218,27 +263,4 @@ class Scene:
     def _fallen(self) -> str:
         """A process that ended by itself; empty: none."""
         running = {"job": self.job, **self.agents}
-        return next((n for n, p in running.items() if p is not None and p.poll() is not None), "")
-
-    def _run(self, name: str, *args: str, script: str = "job") -> subprocess.Popen[bytes]:
-        command = [sys.executable, str(HERE / f"{script}.py"), *args]
-        paths = os.pathsep.join(
-            [str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-        )
-        with (self.directory / f"{name}.output").open("ab") as output:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=output,
-                env={**os.environ, "PYTHONPATH": paths},
-                start_new_session=True,
-            )
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    assert process.stdin is not None
-    process.stdin.close()
+        return next((n for n, p in running.items() if p is not None and p.exitcode is not None), "")

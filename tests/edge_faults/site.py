@@ -1,13 +1,8 @@
-"""An agent to be killed: reads four values all the time and writes down what it read.
-
-Usage: site.py URL SITE LOG STATE SKEW [TOKEN]
-"""
+"""An agent to be killed: reads four values all the time and writes down what it read."""
 
 from __future__ import annotations
 
 import math
-import os
-import sys
 import threading
 from pathlib import Path
 from typing import TextIO
@@ -50,21 +45,19 @@ def write_down(agent: Agent, log: TextIO) -> None:
     SourceFilter.offer = noted  # type: ignore[method-assign, assignment]
 
 
-def main(url: str, site: str, log: str, state: str, skew: str, token: str = "") -> None:
-    ahead = int(1_000_000 * float(skew))
+def main(url: str, site: str, log: str, state: str, skew: float, token: str) -> None:
+    ahead = int(1_000_000 * skew)
     agent = Agent(
         url,
         "tags",
         site,
         state=state,
         credentials=Credentials(token=token or None),
-        beat="500 ms",
+        beat="250 ms",
         timeout=2.0,
         clock=Clock(lambda: wall_clock() + ahead, steady_clock),
         log=lambda event, facts: print(event, facts, flush=True),
     )
-    # Whoever started it is gone when its input ends.
-    threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     never = threading.Event()
     with Path(log).open("a", encoding="utf-8") as opened, agent:
         write_down(agent, opened)
@@ -72,7 +65,3 @@ def main(url: str, site: str, log: str, state: str, skew: str, token: str = "") 
             shown = values(steady_clock() / 1e6, site)
             agent.feed_many([((site, tag), value, None) for tag, value in shown.items()])
             never.wait(EVERY)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

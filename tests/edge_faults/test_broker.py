@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.edge_faults.checks import run_checks
 from tests.edge_faults.scene import Scene
 from tests.mosquitto_broker import Mosquitto
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.kills, pytest.mark.broker]
 
 
 @pytest.fixture
@@ -19,24 +20,13 @@ def broker(tmp_path: Path) -> Iterator[Mosquitto]:
         yield found
 
 
-def away(tmp_path: Path, broker: Mosquitto, ticks: int) -> None:
-    """Take the broker away for so many ticks, and see what became of the answers."""
+@pytest.mark.parametrize("ticks", [4, pytest.param(240, marks=pytest.mark.nightly)])
+def test_a_broker_is_away_and_comes_back(tmp_path: Path, broker: Mosquitto, ticks: int) -> None:
     with Scene(tmp_path, broker=broker.url) as scene:
-        scene.mend()
-        scene.wait_kept()
+        scene.begin()
         broker.kill()
         scene.wait_marked("total")
         scene.wait_ticks(ticks)
         assert "total" in scene.marked()
         broker.start()
-        scene.wait_kept()
-        scene.assert_right()
-
-
-def test_a_broker_is_away_for_seconds(tmp_path: Path, broker: Mosquitto) -> None:
-    away(tmp_path, broker, 1)
-
-
-@pytest.mark.nightly
-def test_a_broker_is_away_for_a_minute(tmp_path: Path, broker: Mosquitto) -> None:
-    away(tmp_path, broker, 60)
+        run_checks(scene)

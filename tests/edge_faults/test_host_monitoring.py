@@ -12,7 +12,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "host_monitoring.py
 ANSWER = re.compile(
     r"^  (\w[\w ]*?) +(-?[\d.]+) \+- +([\d.]+|inf)  (\w+)(, not what was asked for)?$"
 )
-pytestmark = pytest.mark.chaos
+pytestmark = pytest.mark.kills
 
 
 def right(answer: re.Match[str], within: float) -> bool:
@@ -20,6 +20,7 @@ def right(answer: re.Match[str], within: float) -> bool:
     return float(answer[3]) <= within if answer[5] is None else answer[4] == "interrupted"
 
 
+@pytest.mark.budget(40, "ten agents as processes, six seconds of traffic, a kill and a return")
 def test_the_example_shows_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from streamgauge.edge.agent import Agent
 from streamgauge.testing.waiting import wait_until
 from tests.kafka_broker import kafka
 
+pytestmark = [pytest.mark.jvm, pytest.mark.broker]
 pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
 
 

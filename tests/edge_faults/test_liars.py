@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from http.client import HTTPConnection
 from pathlib import Path
@@ -13,16 +12,15 @@ import pytest
 
 from streamgauge.edge.protocol import Reply, Report
 from streamgauge.filters.bound import Update
+from tests.edge_faults.checks import run_checks
 from tests.edge_faults.job import SITES
-from tests.edge_faults.scene import Scene
+from tests.edge_faults.scene import Scene, now
 
-pytestmark = pytest.mark.chaos
+pytestmark = pytest.mark.kills
 
 HOUR = 3_600_000_000
-
-
-def now() -> int:
-    return time.time_ns() // 1_000
+# An agent that is silent for this long loses its name, which no busy machine should make happen.
+LATENCY = "3 s"
 
 
 class Liar:
@@ -88,8 +86,7 @@ def test_nonsense_is_refused(scene: Scene) -> None:
     # Whoever sends too much may be cut off while it is still sending.
     assert liar.post(b"x" * (8 << 20))[0] in (413, 0)
     assert liar.post(good, "/v1/edge/nothing")[0] == 404
-    scene.wait_kept()
-    scene.assert_right()
+    run_checks(scene)
 
 
 def test_lies_about_time_and_objects(scene: Scene) -> None:
@@ -110,8 +107,7 @@ def test_lies_about_time_and_objects(scene: Scene) -> None:
     assert liar.say(applied=[(n, 1_000) for n in range(5)]) == 200
     # Refused alone: an honest agent with one bad key must not lose the others.
     assert liar.say(objects=[(7, ("one part too few",))], updates=[Update(7, now(), 1e6, 0)]) == 200
-    scene.wait_kept(n=5)
-    scene.assert_right()
+    run_checks(scene)
 
 
 def test_a_name_that_is_in_use(scene: Scene) -> None:
@@ -119,8 +115,7 @@ def test_a_name_that_is_in_use(scene: Scene) -> None:
     mine = [(0, ("east", "a"))]
     status = thief.say(objects=mine, updates=[Update(0, now(), 1e6, 0)])
     assert status == 409
-    scene.wait_kept()
-    scene.assert_right()
+    run_checks(scene)
 
 
 def test_an_impossible_version_is_no_width(scene: Scene) -> None:
@@ -132,25 +127,28 @@ def test_an_impossible_version_is_no_width(scene: Scene) -> None:
     assert Reply.decode(said).ack == 1
     assert liar.say(updates=[Update(0, now(), 6.0, 1_000_000)]) == 200
     scene.wait_marked("lies")
-    scene.wait_kept()
-    scene.assert_right()
+    run_checks(scene)
 
 
-def test_a_flood(scene: Scene) -> None:
+@pytest.mark.parametrize(
+    ("reports", "updates"),
+    [(4, 20_000), pytest.param(8, 30_000, marks=pytest.mark.nightly)],
+    ids=["short", "long"],
+)
+def test_a_flood(scene: Scene, reports: int, updates: int) -> None:
     liar = Liar(scene)
     names = [(n, ("liar", f"shout-{n}")) for n in range(100)]
     assert liar.say(objects=names) == 200
     statuses = []
-    for _ in range(8):
-        shouted = [Update(n % 100, now(), float(n), 0) for n in range(30_000)]
+    for _ in range(reports):
+        shouted = [Update(n % 100, now(), float(n), 0) for n in range(updates)]
         status, said = liar.post(liar.report(updates=shouted).encode())
         statuses.append(status)
         if status == 429:
             refused(said)
             liar.seq -= 1
     assert set(statuses) <= {200, 429}, statuses
-    scene.wait_kept()
-    scene.assert_right()
+    run_checks(scene)
 
 
 def test_tokens(tmp_path: Path) -> None:
@@ -165,5 +163,4 @@ def test_tokens(tmp_path: Path) -> None:
             status, said = Liar(scene, name, token).post(Report(name, "b", 1, 0, 0).encode())
             assert status in (401, 403)
             refused(said)
-        scene.wait_kept()
-        scene.assert_right()
+        run_checks(scene)

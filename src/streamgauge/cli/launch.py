@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 import time
@@ -11,11 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from rich.console import Console
 
+from streamgauge.cli.signals import clean_signals
 from streamgauge.cli.vitals import check_running
 from streamgauge.cli.warm import warming
 from streamgauge.control.control_topic import ControlTopic
@@ -123,31 +121,6 @@ def watch(
             topic.check()
         look()
         threading.Event().wait(every)
-
-
-@contextmanager
-def clean_signals() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt and SIGTERM SystemExit, so that `finally` stops the job.
-
-    Spark's own answer to Ctrl-C is to cancel the epoch in work.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    wanted: dict[signal.Signals, Any] = {
-        signal.SIGINT: signal.default_int_handler,
-        signal.SIGTERM: _terminate,
-    }
-    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _terminate(_number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(0)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from rich.text import Text
 from streamgauge.cli.options import open_home
 from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.said import run_statements, say
+from streamgauge.cli.signals import clean_signals
 from streamgauge.cli.watching import watch_query
 from streamgauge.execute.known import known_names
 from streamgauge.kernel.errors import StreamgaugeError
@@ -129,16 +130,20 @@ class Repl:
                 style="yellow",
                 soft_wrap=True,
             )
+        with clean_signals():
+            while (text := self._entry()) is not None:
+                self.answer(text)
+
+    def _entry(self) -> str | None:
+        """What is typed next; None at the end."""
         while True:
             try:
                 text = self.session.prompt(PROMPT)
             except KeyboardInterrupt:
                 continue
             except EOFError:
-                return
-            if text.strip() in ("\\q", "\\q;"):
-                return
-            self.answer(text)
+                return None
+            return None if text.strip() in ("\\q", "\\q;") else text
 
     def answer(self, text: str) -> None:
         """Run one entry; an error is told, and the prompt goes on."""

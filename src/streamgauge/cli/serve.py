@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 
 from streamgauge.cli.attend import AUDITED, attended, audit_option, control_options
-from streamgauge.cli.launch import Launch, clean_signals, watch
+from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import (
     checkpoint_option,
     console,
@@ -21,6 +21,7 @@ from streamgauge.cli.options import (
     keep_option,
     open_home,
 )
+from streamgauge.cli.signals import clean_signals
 from streamgauge.gauge import Gauge, connect
 from streamgauge.log import lock
 from streamgauge.server import logs
