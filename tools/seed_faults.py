@@ -139,10 +139,12 @@ class Reach:
         )
 
     def _nearby(self, fault: Fault, root: Path, text: str) -> set[str]:
-        """Tests of the function that holds the fault, else of those who import its module."""
+        """Tests of the function that holds the fault, and of those who import its module."""
         own = self.lines.get(fault.file.removeprefix("src/"), {})
         inside = {test for line in _function(text, fault.lines(text)) for test in own.get(line, ())}
-        found, seen, front = inside, {fault.file}, [fault.file]
+        direct = _importers(root, [fault.file], "tests")
+        named = {test for test in self.seconds if test.partition("::")[0] in direct}
+        found, seen, front = inside | named, {fault.file}, [fault.file]
         while front and len(found) < 20:
             front = [name for name in _importers(root, front) if name not in seen]
             seen.update(front)
@@ -179,8 +181,8 @@ def _bodies(text: str) -> set[int]:
     }
 
 
-def _importers(root: Path, names: Iterable[str]) -> list[str]:
-    """Modules that import some modules."""
+def _importers(root: Path, names: Iterable[str], folder: str = "src") -> list[str]:
+    """Files that import some modules."""
     dotted = [name.removeprefix("src/").removesuffix(".py").replace("/", ".") for name in names]
     patterns = []
     for module in dotted:
@@ -190,7 +192,7 @@ def _importers(root: Path, names: Iterable[str]) -> list[str]:
     wanted = re.compile("|".join(patterns), re.MULTILINE)
     return [
         path.relative_to(root).as_posix()
-        for path in sorted((root / "src").rglob("*.py"))
+        for path in sorted((root / folder).rglob("*.py"))
         if wanted.search(path.read_text(encoding="utf-8"))
     ]
 
