@@ -1,7 +1,8 @@
 """Promises against the truth: every synopsis, its tight stream, the named streams.
 
 The false-alarm rate of each test is 1e-6 (`checks.trials.ALPHA`); seeds are fixed here and drawn
-from the date by `make nightly`. Never change a seed or a tolerance to make a test pass.
+from the date by `make nightly`, which goes on to the last trial. Never change a seed or a tolerance
+to make a test pass.
 """
 
 from __future__ import annotations
@@ -17,24 +18,27 @@ from streamgauge.synopses import REGISTRY
 FIRST_SEED = int(os.environ.get("STREAMGAUGE_SEED", "1000"))
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 KINDS = sorted(REGISTRY)
+# Most trials of a run: stopping costs it some power, so it may go a little further than 333 and 40,
+# which notice three and ten times delta. `tests/checks/test_trials.py` holds the comparison.
+TIGHT, NAMED = 345, 42
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_tight_stream(name: str) -> None:
-    trials = 3000 if NIGHTLY else 333
-    verdict = on_tight(REGISTRY[name], trials=trials, first_seed=FIRST_SEED)
+    trials = 3000 if NIGHTLY else TIGHT
+    verdict = on_tight(REGISTRY[name], trials=trials, first_seed=FIRST_SEED, whole=NIGHTLY)
     assert not verdict.alarm, str(verdict)
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_named_streams(name: str) -> None:
     kind = REGISTRY[name]
-    trials = 333 if NIGHTLY else 40
+    trials = 333 if NIGHTLY else NAMED
     verdicts = [
         verdict
         for stream in STREAMS
         if stream not in kind.exempt
-        for verdict in on_stream(kind, stream, trials=trials, first_seed=FIRST_SEED)
+        for verdict in on_stream(kind, stream, trials=trials, first_seed=FIRST_SEED, whole=NIGHTLY)
     ]
     alarms = [str(verdict) for verdict in verdicts if verdict.alarm]
     assert not alarms, "\n".join(alarms)
@@ -49,4 +53,4 @@ def test_a_broken_promise_is_noticed() -> None:
             super().__init__(width, depth, seed=seed)
             self._hashes[:] = self._hashes[0]
 
-    assert on_tight(Liar, trials=333, first_seed=FIRST_SEED).alarm
+    assert on_tight(Liar, trials=TIGHT, first_seed=FIRST_SEED).alarm
