@@ -162,14 +162,16 @@ def _functions(text: str) -> Iterator[ast.FunctionDef]:
     return (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
 
 
-def _function(text: str, lines: range) -> range:
-    """Lines of the smallest function that holds some lines; those lines where there is none."""
+def _function(text: str, lines: range) -> Iterable[int]:
+    """Lines of the smallest function that holds some lines; of all functions if none does."""
     holding = [
         range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
         for node in _functions(text)
         if node.lineno <= lines.start <= (node.end_lineno or node.lineno)
     ]
-    return min(holding, key=len, default=lines)
+    if not holding:
+        return _bodies(text)
+    return min(holding, key=len)
 
 
 def _bodies(text: str) -> set[int]:
