@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from streamgauge.kernel.exact_sum import (
     running_spreads,
     running_sums,
 )
+
+pytestmark = pytest.mark.slow
 
 any_double = st.floats(allow_nan=False, allow_infinity=False)
 moderate = st.floats(-1e100, 1e100)

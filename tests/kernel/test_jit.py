@@ -11,6 +11,8 @@ import pytest
 
 from streamgauge.kernel import jit
 
+pytestmark = pytest.mark.slow
+
 KERNEL = """
 from streamgauge.kernel.jit import compiled
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 
 from streamgauge.kernel.errors import ParseError
 from streamgauge.language.parse import parse, parse_all, parse_directly
 from streamgauge.language.render import render
 from streamgauge.testing.damaged import damaged, noise
+
+pytestmark = pytest.mark.slow
 
 
 def outcome(read: Callable[[str], Any], text: str) -> Any:

@@ -149,6 +149,7 @@ def test_what_is_nested_too_deep_is_refused(text: str) -> None:
         parse(text)
 
 
+@pytest.mark.slow
 def test_long_chains_of_conditions_are_not_deep() -> None:
     text = "SELECT a FROM s WHERE " + " OR ".join(f"a = {i}" for i in range(3_000))
     where = parse(text).query.where  # type: ignore[union-attr]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 
 from streamgauge.language.parse import parse, parse_all, parse_directly
 from streamgauge.language.render import render
 from streamgauge.language.statements import Statement
 from streamgauge.testing.statements import statements
+
+pytestmark = pytest.mark.slow
 
 
 @settings(max_examples=250)

@@ -11,6 +11,8 @@ from streamgauge.language import template
 from streamgauge.language.parse import parse, parse_directly
 from streamgauge.language.statements import Statement
 
+pytestmark = pytest.mark.slow
+
 TEXTS = (
     "SELECT avg(v) AS a1 FROM s1 [RANGE {n} MINUTES SLIDE {n} s] WHERE k = {s} AND v > -{n}",
     "SELECT a FROM s [ROWS {n}] -- {n} of them\nWHERE a IN ({n}, {s}, {n}) LIMIT {n}",

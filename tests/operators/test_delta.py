@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,8 @@ from tests.operators.bags import (
     rows,
     tuples,
 )
+
+pytestmark = pytest.mark.slow
 
 few = settings(max_examples=50)
 

@@ -19,6 +19,8 @@ from streamgauge.operators.expression import Expr, column, conjunction, literal
 from streamgauge.operators.join_rows import join
 from tests.operators.bags import SCHEMA, Bag, bag_at, deltas, equal, expect, recut
 
+pytestmark = pytest.mark.slow
+
 few = settings(max_examples=40)
 
 

@@ -18,6 +18,8 @@ from streamgauge.operators.expression import column
 from streamgauge.operators.order_rows import ordered
 from tests.operators.bags import SCHEMA, Bag, bag_at, deltas, equal, expect, recut
 
+pytestmark = pytest.mark.slow
+
 few = settings(max_examples=50)
 
 PLACES = {name: i for i, name in enumerate(SCHEMA.names)}

@@ -14,6 +14,8 @@ from streamgauge.operators.delta import Delta
 from streamgauge.operators.set_rows import combined, distinct
 from tests.operators.bags import Bag, bag_at, deltas, equal, expect, recut
 
+pytestmark = pytest.mark.slow
+
 few = settings(max_examples=25)
 
 KINDS = [(kind, every) for kind in ("union", "except", "intersect") for every in (True, False)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import duckdb
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from streamgauge.engine.reference_rows import Bag, World, relation
@@ -17,6 +18,8 @@ from streamgauge.plan.rewrite import rewrite
 from streamgauge.streams.table import Table
 from streamgauge.testing.feeds import FUNCTIONS, ROOMS, Feed, feeds
 from streamgauge.testing.rows import alike
+
+pytestmark = pytest.mark.slow
 
 # What stands for a source in a text: as we write it, and the columns that DuckDB gets to see.
 SOURCES = {

@@ -21,6 +21,8 @@ from streamgauge.plan.summary import named_model
 from streamgauge.plan.techniques import bids, chosen_model, nearest, taken
 from streamgauge.windows.window import Range
 
+pytestmark = pytest.mark.slow
+
 MINUTE = Range("1 minute")
 
 

@@ -23,6 +23,8 @@ from streamgauge.sources.settle import Parsed
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = {"ts": "time", "sensor": "string", "value": "float"}
 TIME = {"type": "long", "logicalType": "timestamp-micros"}
 

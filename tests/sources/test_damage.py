@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from streamgauge.sources.parse import Parsed
 from tests.sources.streams import parse, stream
 
+pytestmark = pytest.mark.slow
+
 HEADER = b"series,ts,value,n,ok"
 CSV = [
     b"a,2026-01-31T11:00:00Z,1.5,3,true",

@@ -18,6 +18,8 @@ from streamgauge.sources.settle import Parsed
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 
+pytestmark = pytest.mark.slow
+
 ARRIVED = instant("2026-01-02T00:00:00Z")
 COLUMNS = {"sensor": "string", "ts": "time", "value": "float"}
 BESIDE = {"kafka_key": ("string",), "kafka_timestamp": ("time",), "kafka_offset": ("int",)}
