@@ -50,6 +50,19 @@ def thaw(process: ForkServerProcess) -> None:
         os.kill(process.pid, signal.SIGCONT)
 
 
+def wait_for(
+    process: ForkServerProcess,
+    condition: Callable[[], object],
+    seconds: float,
+    *,
+    what: str,
+    every: float = 0.02,
+) -> None:
+    """Wait for something that a process does; it is an error if the process ends before."""
+    wait_until(lambda: condition() or process.exitcode is not None, seconds, what=what, every=every)
+    assert process.exitcode is None, f"ended with {process.exitcode} before {what}"
+
+
 def ended(process: ForkServerProcess, seconds: float) -> int:
     """Wait for its end; the exit code, negative for a signal."""
     wait_until(lambda: process.exitcode is not None, seconds, what="the process to end")

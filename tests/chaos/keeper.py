@@ -1,11 +1,7 @@
-"""A gauge to be killed while it keeps its home small: upkeep at every page, in small turns.
-
-Usage: keeper.py HOME FILES ENGINE
-"""
+"""A gauge to be killed while it keeps its home small: upkeep at every page, in small turns."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import streamgauge as sg
@@ -47,7 +43,3 @@ def main(home: str, files: str, engine: str) -> None:
     gauge.drain(timeout=600)
     gauge.stop()
     (Path(home) / "done").touch()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

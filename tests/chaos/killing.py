@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from streamgauge.results.change_log import answers, as_answers
 from streamgauge.results.row_blocks import as_row_changes, row_changes
 from streamgauge.sources.plant import Plant, PlantWriter
 from streamgauge.testing.waiting import wait_until
+from tests import forked
 from tests.chaos.victim import VIEWS
 
 VICTIM = Path(__file__).with_name("victim.py")
@@ -93,6 +95,35 @@ def kill_after_epochs(home: Path, files: Path, engine: str, n: int, seed: int, *
     finally:
         if victim.poll() is None:
             kill_group(victim)
+
+
+def finish_forked(main: Callable[..., object], home: Path, *args: object) -> None:
+    """Run a victim to its end in a fork."""
+    log = home.parent / f"{home.name}.log"
+    victim = forked.start(main, str(home), *map(str, args), output=log)
+    try:
+        code = forked.ended(victim, 300)
+    finally:
+        forked.kill(victim)
+    assert code == 0, log.read_text(errors="replace")[-3000:]
+    assert (home / "done").exists()
+
+
+def kill_forked(
+    main: Callable[..., object], home: Path, *args: object, most: int, seed: int, least: int = 1
+) -> None:
+    """Let a victim commit some epochs in a fork, wait for a random moment more, and kill it."""
+    dice = np.random.default_rng(seed)
+    log = home.parent / f"{home.name}.log"
+    target = committed(home) + int(dice.integers(least, most + 1))
+    victim = forked.start(main, str(home), *map(str, args), output=log)
+    try:
+        every = float(dice.uniform(0.001, 0.02))
+        forked.wait_for(
+            victim, lambda: committed(home) >= target, 180, what=f"epoch {target}", every=every
+        )
+    finally:
+        forked.kill(victim)
 
 
 def everything(home: Path) -> list[str]:

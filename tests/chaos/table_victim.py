@@ -1,11 +1,7 @@
-"""A gauge to be killed while it reads a table again and again.
-
-Usage: table_victim.py HOME ROWS TOWNS
-"""
+"""A gauge to be killed while it reads a table again and again."""
 
 from __future__ import annotations
 
-import sys
 import threading
 
 import streamgauge as sg
@@ -25,7 +21,3 @@ def main(home: str, rows: str, towns: str) -> None:
         gauge.sql(JOINED)
     gauge.start()
     threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

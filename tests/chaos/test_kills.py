@@ -36,17 +36,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[st
     return files, answers
 
 
-def test_local_engine_killed_eight_times(
-    undisturbed: tuple[Path, list[str]], tmp_path: Path
-) -> None:
-    files, expected = undisturbed
-    home = tmp_path / "home"
-    for seed in range(8):
-        kill_after_epochs(home, files, "local", 4, seed)
-    finish(home, files, "local")
-    assert everything(home) == expected
-
-
 def test_spark_driver_killed_three_times(
     undisturbed: tuple[Path, list[str]], tmp_path: Path
 ) -> None:

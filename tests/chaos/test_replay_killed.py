@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from pathlib import Path
+
+import pytest
 
 import streamgauge as sg
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import commits
 from streamgauge.testing.waiting import wait_until
+from tests import forked
+from tests.chaos.replay_victim import main
 
+pytestmark = pytest.mark.kills
 ROWS = 900
-KILLS = 3
-VICTIM = """
-import sys, threading
-import streamgauge as sg
-gauge = sg.connect(sys.argv[1], engine="local")
-gauge.stream("s", source=sg.replay(sys.argv[2], speed=100), time="ts", keep="1 day")
-gauge.start()
-threading.Event().wait()
-"""
 
 
 def _rows(home: Path) -> int:
@@ -30,19 +23,21 @@ def _rows(home: Path) -> int:
     return sum(record["rows"] for record in commits(Home.open(home, shards=1), after=0))
 
 
-def test_no_row_is_lost_and_none_comes_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(4, marks=pytest.mark.nightly)])
+def test_no_row_is_lost_and_none_comes_twice(tmp_path: Path, kills: int) -> None:
     data, home = tmp_path / "data", tmp_path / "home"
     data.mkdir()
     lines = [f"{1_700_000_000_000_000 + n * 1_000_000},{n}" for n in range(ROWS)]
     (data / "a.csv").write_text("\n".join(["ts,n", *lines]))
-    for kill in range(1, KILLS + 1):
-        victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(home), str(data)])
+    for kill in range(kills):
+        least = _rows(home) + 60
+        victim = forked.start(main, str(home), str(data), output=tmp_path / "output")
         try:
-            least = _rows(home) + 60
-            wait_until(lambda least=least: _rows(home) >= least, 240, what=f"rows before {kill}")
+            forked.wait_for(
+                victim, lambda n=least: _rows(home) >= n, 240, what=f"rows before {kill}"
+            )
         finally:
-            victim.send_signal(signal.SIGKILL)
-            victim.wait()
+            forked.kill(victim)
     assert 0 < _rows(home) < ROWS, "killed in the middle"
     with sg.connect(home, engine="local") as gauge:
         gauge.sql(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from itertools import pairwise
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.local import LocalEngine
@@ -20,10 +20,10 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.log.segments import write_parquet
 from streamgauge.results.row_blocks import row_changes
-from streamgauge.testing.waiting import wait_until
-from tests.chaos.killing import kill_group
+from tests import forked
+from tests.chaos.table_victim import main
 
-VICTIM = Path(__file__).with_name("table_victim.py")
+pytestmark = pytest.mark.kills
 START = instant("2026-01-01T00:00:00Z")
 
 
@@ -46,20 +46,22 @@ def refreshes(home: Home) -> list[dict[str, Any]]:
     return [c for page in pages for c in page.changes if c["do"] == "refresh table"]
 
 
-def test_killed_while_a_table_changes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lives", [3, pytest.param(6, marks=pytest.mark.nightly)])
+def test_killed_while_a_table_changes(tmp_path: Path, lives: int) -> None:
     write_town(tmp_path, 0)
     write_rows(tmp_path, 0)
     home = Home.open(tmp_path / "home", shards=2)
-    for life in range(6):
-        victim = start(tmp_path)
+    places = [str(tmp_path / name) for name in ("home", "rows", "towns.csv")]
+    for life in range(lives):
+        victim = forked.start(main, *places, output=tmp_path / "victim.log")
         try:
-            change_town(tmp_path, home, 2 * life + 1, wholly=True)
+            change_town(victim, tmp_path, home, 2 * life + 1, wholly=True)
             # All but the last life end wherever this change is by then.
-            change_town(tmp_path, home, 2 * life + 2, wholly=life == 5)
+            change_town(victim, tmp_path, home, 2 * life + 2, wholly=life == lives - 1)
         finally:
-            kill_group(victim)
+            forked.kill(victim)
     found = [pq.read_table(change["path"])["town"][0].as_py() for change in refreshes(home)]
-    assert found[-1] == "town-12", "the last change is not lost"
+    assert found[-1] == f"town-{2 * lives}", "the last change is not lost"
     assert all(one != other for one, other in pairwise(found)), "none twice"
     assert found == sorted(found, key=lambda town: int(town.removeprefix("town-")))
     answers = replayed(home)
@@ -67,20 +69,16 @@ def test_killed_while_a_table_changes(tmp_path: Path) -> None:
     assert replayed(home, anew=True) == answers
 
 
-def change_town(place: Path, home: Home, number: int, *, wholly: bool) -> None:
+def change_town(
+    victim: ForkServerProcess, place: Path, home: Home, number: int, *, wholly: bool
+) -> None:
     """Another town, then rows to join with it, which wait for the town if the change is whole."""
     write_town(place, number)
     if wholly:
-        wait_until(lambda: heard(home) == number, 120, what=f"town {number}")
+        forked.wait_for(victim, lambda: heard(home) == number, 180, what=f"town {number}")
     before = home.committed()
     write_rows(place, number)
-    wait_until(lambda: home.committed() > before, 120, what=f"rows of town {number}")
-
-
-def start(place: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, VICTIM, place / "home", place / "rows", place / "towns.csv"]
-    with (place / "victim.log").open("ab") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+    forked.wait_for(victim, lambda: home.committed() > before, 180, what=f"rows of town {number}")
 
 
 def heard(home: Home) -> int:

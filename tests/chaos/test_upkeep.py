@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
+import pytest
 
 from streamgauge.log.compaction import compacted
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import answers, as_answers
-from streamgauge.testing.waiting import wait_until
-from tests.chaos.killing import committed, finish, kill_group, start
+from tests.chaos.keeper import main
+from tests.chaos.killing import finish_forked, kill_forked
 
-KEEPER = Path(__file__).with_name("keeper.py")
+pytestmark = pytest.mark.kills
 FILES = 60
 
 
@@ -33,24 +33,16 @@ def kept(home: Path, after: int) -> list[str]:
     return [repr(answer) for answer in found if answer.epoch > after]
 
 
-def test_killed_while_the_home_is_kept_small(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(8, marks=pytest.mark.nightly)])
+def test_killed_while_the_home_is_kept_small(tmp_path: Path, kills: int) -> None:
     files = csv_files(tmp_path / "files")
-    finish(tmp_path / "undisturbed", files, "local", victim=KEEPER)
-    home, dice = tmp_path / "home", np.random.default_rng(7)
-    for _ in range(8):
-        victim = start(home, files, "local", victim=KEEPER)
-        target = committed(home) + int(dice.integers(2, 9))
-        try:
-            wait_until(
-                lambda v=victim, t=target: committed(home) >= t or v.poll() is not None,
-                180,
-                what=f"epoch {target}",
-                every=float(dice.uniform(0.001, 0.02)),
-            )
-        finally:
-            if victim.poll() is None:
-                kill_group(victim)
-    finish(home, files, "local", victim=KEEPER)
+    finish_forked(main, tmp_path / "undisturbed", files, "local")
+    home = tmp_path / "home"
+    for seed in range(kills):
+        # Few kills fall late, where there is something to clear away.
+        least = 2 if kills > 2 else 14
+        kill_forked(main, home, files, "local", least=least, most=least + 6, seed=seed)
+    finish_forked(main, home, files, "local")
     opened, other = Home(str(home), 2), Home(str(tmp_path / "undisturbed"), 2)
     cleared = max(opened.cleared(), other.cleared())
     assert cleared > FILES // 2

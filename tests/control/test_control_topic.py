@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,11 +18,13 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.sources.plant import Plant, PlantWriter
 from streamgauge.testing.waiting import wait_until
+from tests import forked
+from tests.command import streamgauge
 from tests.kafka_broker import kafka
 
 confluent = pytest.importorskip("confluent_kafka")
 admin = pytest.importorskip("confluent_kafka.admin")
-pytestmark = [pytest.mark.slow, pytest.mark.chaos]
+pytestmark = [pytest.mark.kills, pytest.mark.broker, pytest.mark.jvm]
 PATIENCE = 90
 ALTERS = 40
 
@@ -121,7 +121,10 @@ def test_two_homes_that_read_one_topic_hold_the_same_and_answer_the_same(
     assert answers
 
 
-def test_each_record_is_taken_once_over_kills(broker: str, topic: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [(1, 20), pytest.param((1, 8, 30), marks=pytest.mark.nightly)])
+def test_each_record_is_taken_once_over_kills(
+    broker: str, topic: str, tmp_path: Path, kills: tuple[int, ...]
+) -> None:
     home = Home.open(tmp_path / "home", shards=1)
     files = plant_files(tmp_path / "rows")
     alters = [
@@ -135,19 +138,26 @@ def test_each_record_is_taken_once_over_kills(broker: str, topic: str, tmp_path:
         "CREATE QUERY q AS SELECT AVG(value) FROM plant EVERY 1 MINUTE;",
         *alters,
     )
-    command = [sys.executable, "-m", "streamgauge", "run", "--home", home.path]
-    command += ["--engine", "local", "--control", f"kafka://{broker}/{topic}"]
-    for upto in (1, 8, 30):
-        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as job:
-            wait_until(
-                lambda n=upto: job.poll() is not None or (Ledger(home, topic).next or 0) >= n,
-                PATIENCE,
+    command = [str(tmp_path), "run", "--home", home.path, "--engine", "local"]
+    command += ["--control", f"kafka://{broker}/{topic}"]
+    log = tmp_path / "job.log"
+    for upto in kills:
+        job = forked.start(streamgauge, *command, output=log)
+        try:
+            forked.wait_for(
+                job,
+                lambda n=upto: (Ledger(home, topic).next or 0) >= n,
+                2 * PATIENCE,
                 what=f"record {upto}",
                 every=0.001,
             )
-            assert job.poll() is None, "the job ended by itself"
-            job.kill()
-    subprocess.run([*command, "--once"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+        finally:
+            forked.kill(job)
+    last = forked.start(streamgauge, *command, "--once", output=log)
+    try:
+        assert forked.ended(last, 2 * PATIENCE) == 0, log.read_text()[-3000:]
+    finally:
+        forked.kill(last)
     pages = [Journal(home).page(n + 1) for n in range(Journal(home).last())]
     assert [refusal for page in pages for refusal in page.refused] == []
     held = sg.connect(home.path, engine="local").registry().query("q")

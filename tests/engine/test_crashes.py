@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,24 +16,32 @@ from streamgauge.log import inbox
 from streamgauge.log.journal import Journal
 from streamgauge.results.change_log import as_answers
 from streamgauge.sources.plant import Plant, PlantWriter
+from tests.crashing import Killed, dying
 
 pytestmark = pytest.mark.slow
 
-
-class Killed(BaseException):
-    """Stands for kill -9: nothing of ours catches it."""
+BROKEN = "2026-01-01T00:00:30Z,a,much\n"
 
 
 def files(directory: Path) -> Path:
-    writer = PlantWriter(Plant(n_sensors=20, seed=5), str(directory))
-    for _ in range(3):
-        writer.write(60)
+    """Files that are used in place, and files of text, with rows that are none, that are landed."""
+    writer = PlantWriter(Plant(n_sensors=20, seed=5), str(directory / "plant"))
+    for _ in range(6):
+        writer.write(30)
+    (directory / "text").mkdir()
+    for minute in range(5):
+        rows = [f"2026-01-01T00:{minute:02d}:{n:02d}Z,a,{n}" for n in range(60)]
+        lines = "\n".join(["ts,series,value", *rows]) + "\n"
+        (directory / "text" / f"{minute}.csv").write_text(lines + BROKEN)
     return directory
 
 
 def gauge_on(home: Path, source: Path) -> sg.Gauge:
-    gauge = sg.connect(home, engine="local", shards=2, max_rows=1200)
-    gauge.stream("plant", source=sg.files(source), time="ts", key="series")
+    gauge = sg.connect(home, engine="local", shards=2, max_rows=600)
+    gauge.stream("plant", source=sg.files(source / "plant"), time="ts", key="series")
+    schema = sg.Schema.of(ts="time", series="string", value="float")
+    text = sg.files(source / "text", "csv")
+    gauge.stream("text", text, time="ts", key="series", schema=schema)
     if not gauge._expected.queries:
         gauge.register(
             sg.Query("mean", "plant", sg.avg("value"), answer=sg.every("5 s")),
@@ -47,6 +53,7 @@ def gauge_on(home: Path, source: Path) -> sg.Gauge:
                 group_by="site",
                 answer=sg.on_close(),
             ),
+            sg.Query("told", "text", sg.total("value"), answer=sg.every("5 s")),
         )
     return gauge
 
@@ -57,27 +64,28 @@ def life(home: Path, source: Path) -> list[str]:
     while gauge.step():
         pass
     gauge.stop()
-    return [repr(answer) for answer in as_answers(gauge.answers())]
+    letters = gauge.dead_letters("text").to_pylist()
+    told = [repr(answer) for answer in as_answers(gauge.answers())]
+    return told + [f"{letter['origin']} {letter['reason']}" for letter in letters]
 
 
-def killing(real: Callable[..., Any], calls: int, *, after: bool) -> Callable[..., Any]:
-    """The same function, dying at its n-th call, before or after its work."""
-    left = [calls]
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return files(tmp_path_factory.mktemp("source"))
 
-    def dying(*args: Any, **options: Any) -> Any:
-        left[0] -= 1
-        if left[0] == 0 and not after:
-            raise Killed
-        result = real(*args, **options)
-        if left[0] == 0:
-            raise Killed
-        return result
 
-    return dying
+@pytest.fixture(scope="module")
+def expected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    found = life(tmp_path_factory.mktemp("undisturbed") / "home", source)
+    assert sum("much" in line for line in found) == 5
+    assert sum("query='told'" in line for line in found) > 20
+    return found
 
 
 POINTS = {
     "a control record is half written": (inbox, "write_json"),
+    "dead letters are written": (lander_module, "bury"),
+    "a file of rows is made": (lander_module, "write_parquet"),
     "a page is written": (Journal, "append"),
     "a snapshot is written": (Lander, "_write_snapshot"),
     "the inbox is cleared": (lander_module.inbox, "remove"),
@@ -91,28 +99,30 @@ POINTS = {
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("call", [1, 2, 4])
+@pytest.mark.parametrize("call", [1, pytest.param(2, marks=pytest.mark.nightly), 3])
 def test_killed_and_started_again(
-    point: str, call: int, after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    point: str,
+    call: int,
+    after: bool,
+    source: Path,
+    expected: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    source = files(tmp_path / "files")
-    expected = life(tmp_path / "undisturbed", source)
     where, name = POINTS[point]
     monkeypatch.setattr(lander_module, "SNAPSHOT_EVERY", 2)
-    monkeypatch.setattr(where, name, killing(getattr(where, name), call, after=after))
-    home = tmp_path / "killed"
-    try:
-        life(home, source)
-    except Killed:
-        monkeypatch.undo()
-        shard_module._RUNNING.clear()
-    assert life(home, source) == expected
+    monkeypatch.setattr(where, name, dying(getattr(where, name), call, after=after))
+    with pytest.raises(Killed):
+        life(tmp_path, source)
+    monkeypatch.undo()
+    shard_module._RUNNING.clear()
+    assert life(tmp_path, source) == expected
 
 
-def test_a_half_written_file_is_never_seen(tmp_path: Path) -> None:
-    source = files(tmp_path / "files")
-    expected = life(tmp_path / "a", source)
+def test_a_half_written_file_is_never_seen(
+    source: Path, expected: list[str], tmp_path: Path
+) -> None:
     for directory in ("control", "journal", "commits", "registry"):
-        (tmp_path / "b" / directory).mkdir(parents=True)
-        (tmp_path / "b" / directory / ".000000000009.json.abc.tmp").write_text('{"number": 9')
-    assert life(tmp_path / "b", source) == expected
+        (tmp_path / directory).mkdir(parents=True)
+        (tmp_path / directory / ".000000000009.json.abc.tmp").write_text('{"number": 9')
+    assert life(tmp_path, source) == expected

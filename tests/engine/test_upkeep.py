@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,16 +28,13 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.results.change_log import as_answers
 from streamgauge.results.row_blocks import as_row_changes
+from tests.crashing import Killed, dying
 
 pytestmark = pytest.mark.slow
 
 TICKS = sg.Schema.of(symbol="string", ts="time", price="float", note="string")
 PAGES = 64
 MORE = 12
-
-
-class Killed(BaseException):
-    """Stands for kill -9: nothing of ours catches it."""
 
 
 def write_csv(folder: Path, number: int) -> None:
@@ -328,22 +325,6 @@ def test_rows_past_what_is_kept_leave_compacted_files_too(life: Life, eager: Non
     lander.upkeep.let_go("ticks", first.high + 1, home.committed())
     assert not first.file.exists()
     assert compacted(home, "ticks")[:1] != [first]
-
-
-def dying(real: Callable[..., Any], calls: int, *, after: bool) -> Callable[..., Any]:
-    """The same function, dying at its n-th call, before or after its work."""
-    left = [calls]
-
-    def die(*args: Any, **options: Any) -> Any:
-        left[0] -= 1
-        if left[0] == 0 and not after:
-            raise Killed
-        result = real(*args, **options)
-        if left[0] == 0:
-            raise Killed
-        return result
-
-    return die
 
 
 POINTS = {

@@ -17,6 +17,8 @@ from streamgauge.sinks.table import TableWriter
 from tests.postgres_server import PostgresServer, postgres
 from tests.sinks.world import World, as_rows, as_told, rows_in
 
+pytestmark = [pytest.mark.kills, pytest.mark.broker]
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:

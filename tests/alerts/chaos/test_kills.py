@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 from collections.abc import Iterator
 from email import message_from_bytes
@@ -13,10 +12,12 @@ import confluent_kafka
 import pytest
 
 from streamgauge.alerts import report
+from tests import forked
 from tests.alerts.chaos.victim import watch
 from tests.alerts.world import Plant, Receiver
 from tests.kafka_broker import kafka
 
+pytestmark = pytest.mark.kills
 # Each value crosses the level; the last one closes the second of the one before it.
 VALUES = (120, 80) * 4 + (80,)
 CROSSINGS = 8
@@ -26,13 +27,6 @@ KILLS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def processes() -> multiprocessing.context.ForkServerContext:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.alerts.chaos.victim"])
-    return context
-
-
 @pytest.fixture
 def plant(tmp_path: Path) -> Iterator[Plant]:
     made = Plant(tmp_path)
@@ -40,12 +34,14 @@ def plant(tmp_path: Path) -> Iterator[Plant]:
     made.gauge.stop()
 
 
-def run(processes: multiprocessing.context.ForkServerContext, home: Path, *fuse: object) -> int:
-    victim = processes.Process(target=watch, args=(str(home), *fuse))
-    victim.start()
-    victim.join()
-    assert victim.exitcode is not None
-    return victim.exitcode
+def run(plant: Plant, *fuse: object) -> int:
+    """The exit code of a watcher that burns down, or does not."""
+    home = plant.gauge.home.root
+    victim = forked.start(watch, str(home), *fuse, output=home.parent / "victim.log")
+    try:
+        return forked.ended(victim, 180)
+    finally:
+        forked.kill(victim)
 
 
 def prepared(plant: Plant, *targets: str) -> None:
@@ -58,15 +54,15 @@ def prepared(plant: Plant, *targets: str) -> None:
 
 
 def test_a_watcher_killed_at_every_step_loses_and_doubles_nothing(
-    plant: Plant, tmp_path: Path, processes: multiprocessing.context.ForkServerContext
+    plant: Plant, tmp_path: Path
 ) -> None:
-    home, mail = plant.gauge.home.root, tmp_path / "mail"
+    mail = tmp_path / "mail"
     with Receiver() as receiver:
         prepared(plant, f"TO WEBHOOK '{receiver.url}'", f"TO MAIL '{mail}' FOR 'ops@example.org'")
-        assert run(processes, home, "never", 0) == 0
+        assert run(plant, "never", 0) == 0
         plant.read(*VALUES)
-        killed = sum(run(processes, home, *kill) == -signal.SIGKILL for kill in KILLS)
-        assert run(processes, home, "never", 0) == 0
+        killed = sum(run(plant, *kill) == -signal.SIGKILL for kill in KILLS)
+        assert run(plant, "never", 0) == 0
     assert killed == len(KILLS)
     told = report.read(plant.gauge.home)
     (last,) = told.of("hot")
@@ -82,17 +78,18 @@ def test_a_watcher_killed_at_every_step_loses_and_doubles_nothing(
     assert message["Message-ID"] == f"<{ids[0]}@streamgauge>"
 
 
+@pytest.mark.jvm
+@pytest.mark.broker
 def test_a_topic_has_each_crossing_once_however_often_the_watcher_dies(
-    plant: Plant, tmp_path: Path, processes: multiprocessing.context.ForkServerContext
+    plant: Plant, tmp_path: Path
 ) -> None:
-    home = plant.gauge.home.root
     with kafka(tmp_path) as broker:
         prepared(plant, f"TO KAFKA '{broker}' TOPIC 'alerts'")
-        assert run(processes, home, "never", 0) == 0
+        assert run(plant, "never", 0) == 0
         plant.read(*VALUES)
         kills = (("before commit", 1), ("after commit", 1), ("after commit", 2))
-        killed = sum(run(processes, home, *kill) == -signal.SIGKILL for kill in kills)
-        assert run(processes, home, "never", 0) == 0
+        killed = sum(run(plant, *kill) == -signal.SIGKILL for kill in kills)
+        assert run(plant, "never", 0) == 0
         (last,) = report.read(plant.gauge.home).of("hot")
         ids = [f"{last.id.rpartition('-')[0]}-{n}" for n in range(1, CROSSINGS + 1)]
         assert committed(broker, "alerts", CROSSINGS) == ids

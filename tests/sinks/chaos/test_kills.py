@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,16 +10,13 @@ import pytest
 
 import streamgauge as sg
 from streamgauge.log.home import Home
-from streamgauge.testing.waiting import wait_until
+from tests import forked
 from tests.kafka_broker import Broker, running_broker
 from tests.postgres_server import postgres
+from tests.sinks.chaos.victim import main
 from tests.sinks.world import World, as_rows, as_told, given, records_in, rows_in, said
 
-# The victim shares the questions of these tests.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-VICTIM = Path(__file__).with_name("victim.py")
-KILLS = 10
-SECONDS = 120
+pytestmark = [pytest.mark.kills, pytest.mark.broker, pytest.mark.jvm]
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +25,11 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         yield running
 
 
-def fill(source: Path) -> None:
+def fill(source: Path, seconds: int) -> None:
     """Readings of many seconds, of which an epoch takes a few."""
     source.mkdir()
     dice = np.random.default_rng(5)
-    for second in range(SECONDS):
+    for second in range(seconds):
         at = f"2026-01-01T00:{second // 60:02d}:{second % 60:02d}Z"
         rows = "".join(f"{at},s{n},site{n % 3},{dice.normal(90, 20):.3f}\n" for n in range(2))
         (source / f"{second:06d}.csv").write_text(f"ts,series,site,value\n{rows}")
@@ -51,43 +44,43 @@ def delivered(home: Path) -> int:
     return sum(hash(path.read_bytes()) for path in home.glob("sinks/*/state.json"))
 
 
+@pytest.mark.parametrize(
+    ("kills", "seconds"), [(2, 40), pytest.param(10, 120, marks=pytest.mark.nightly)]
+)
 def test_a_job_killed_at_any_instant_loses_and_repeats_no_answer(
-    tmp_path: Path, broker: Broker
+    tmp_path: Path, broker: Broker, kills: int, seconds: int
 ) -> None:
-    home, source = tmp_path / "home", tmp_path / "source"
-    fill(source)
+    home, source, topic = tmp_path / "home", tmp_path / "source", f"answers-{kills}"
+    log = tmp_path / "victim.log"
+    fill(source, seconds)
     dice = np.random.default_rng(11)
     with postgres() as server:
-        command = [sys.executable, str(VICTIM), str(home), str(source), broker.address]
-        command.append(server.whole_url)
-        for kill in range(KILLS + 1):
-            with (tmp_path / "victim.log").open("ab") as log:
-                victim = subprocess.Popen(
-                    command, stdout=log, stderr=log, start_new_session=True, env=ENVIRONMENT
-                )
+        told = (str(home), str(source), broker.address, topic, server.whole_url)
+        for _ in range(kills):
             before, noted = committed(home), delivered(home)
+            victim = forked.start(main, *told, output=log)
 
-            def moved(
-                victim: subprocess.Popen[bytes] = victim, before: int = before, noted: int = noted
-            ) -> bool:
-                on = committed(home) > before and delivered(home) != noted
-                return on or victim.poll() is not None
+            def moved(before: int = before, noted: int = noted) -> bool:
+                return committed(home) > before and delivered(home) != noted
 
-            if kill < KILLS:
-                wait_until(moved, 120, what="an epoch and a delivery")
-                spare = float(dice.uniform(0.0, 0.15))
-                try:
-                    victim.wait(spare)
-                except subprocess.TimeoutExpired:
-                    os.killpg(victim.pid, signal.SIGKILL)
-            victim.wait(200)
-        log_text = (tmp_path / "victim.log").read_text(errors="replace")
-        assert (home / "done").exists(), log_text[-3000:]
+            try:
+                forked.wait_for(victim, moved, 180, what="an epoch and a delivery")
+                victim.join(float(dice.uniform(0.0, 0.15)))
+                assert victim.exitcode is None, "it was done before it could be killed"
+            finally:
+                forked.kill(victim)
+        victim = forked.start(main, *told, output=log)
+        try:
+            code = forked.ended(victim, 240)
+        finally:
+            forked.kill(victim)
+        assert code == 0, log.read_text(errors="replace")[-3000:]
+        assert (home / "done").exists()
         gauge = sg.connect(home, engine="local")
-        records = records_in(broker.address, "answers")
+        records = records_in(broker.address, topic)
         assert said(records) == given(gauge)
         assert as_rows(rows_in(server.whole_url, "answers")) == as_told(gauge)
-    assert len(records) > SECONDS
+    assert len(records) > seconds
     epochs = [int(dict(record.headers())["epoch"]) for record in records]
     assert epochs == sorted(epochs), "epochs are in the topic in their order"
 

@@ -16,6 +16,8 @@ from streamgauge.sinks.topic import TopicWriter
 from tests.kafka_broker import kafka
 from tests.sinks.world import World, given, records_in, said
 
+pytestmark = [pytest.mark.broker, pytest.mark.jvm]
+
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

@@ -1,11 +1,7 @@
-"""A job with two sinks, to be killed: runs a home until all is answered and delivered.
-
-Usage: victim.py HOME SOURCE BROKER POSTGRES
-"""
+"""A job with two sinks, to be killed: runs a home until all is answered and delivered."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import streamgauge as sg
@@ -15,14 +11,14 @@ from streamgauge.testing.waiting import wait_until
 from tests.sinks.world import QUERIES
 
 
-def main(home: str, source: str, broker: str, database: str) -> None:
+def main(home: str, source: str, broker: str, topic: str, database: str) -> None:
     delivery.FIRST_WAIT = 0.05
     gauge = sg.connect(home, engine="local", max_rows=2)
     schema = sg.Schema.of(ts="time", series="string", site="string", value="float")
     gauge.stream("plant", sg.files(source, "csv"), time="ts", key="series", schema=schema)
     if "heat" not in gauge.trial().registry.queries:
         gauge.sql(QUERIES)
-        gauge.create_sink("topic", sg.to_kafka(broker, "answers"))
+        gauge.create_sink("topic", sg.to_kafka(broker, topic))
         gauge.create_sink("table", sg.to_postgres(database, "answers"))
 
     def done() -> bool:
@@ -34,7 +30,3 @@ def main(home: str, source: str, broker: str, database: str) -> None:
     wait_until(done, 120, what="all deliveries")
     gauge.stop()
     (Path(home) / "done").touch()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
