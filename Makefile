@@ -61,10 +61,12 @@ spark: java install ## run the tests that need a Java runtime
 test: java broker browser install lint ## run lint and every test but the nightly ones, in 15 minutes
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --budget 900 -m "not nightly"
 
-# Alone, because nightly tests measure and kill; everything of the library, whether it changed or not.
+# Alone, because nightly tests measure and kill; everything of the library, whether it changed or not,
+# and what passed is locked: `make test` tries it again when its text changes.
 nightly: java broker browser install lint ## run every test, long ones too, with fresh random seeds
 	@HYPOTHESIS_PROFILE=nightly STREAMGAUGE_LIBRARY=all STREAMGAUGE_SEED=$$(date +%Y%m%d)000 \
 		$(BIN)/python -m pytest
+	@$(BIN)/python -m tests.library --write
 
 faults: java broker browser install ## plant faults, one at a time, and say which command catches each
 	@tools/seed_faults

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-pytest_plugins = ["tests.needs", "tests.pool", "tests.budget"]
+pytest_plugins = ["tests.library", "tests.needs", "tests.pool", "tests.budget"]
 
 SOURCES = Path(__file__).parent / "src"
 # A deadline or a speed check would fail on a busy machine, not on a mistake. Making a failing

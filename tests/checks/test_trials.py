@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from streamgauge.checks.trials import ALPHA, MISS, POWER, Sequential, cutoff, noticed
-from tests.guarantees.test_promises import NAMED, TIGHT
+from streamgauge.checks.trials import (
+    ALPHA,
+    MISS,
+    NAMED,
+    POWER,
+    TIGHT,
+    Sequential,
+    cutoff,
+    noticed,
+)
 
 # What the trials were before they could stop: their power is what is to be kept.
 FIXED = {TIGHT: 333, NAMED: 40}

@@ -22,6 +22,8 @@ from streamgauge.drift.cells import TIMER, WATCH
 from tests.audit.walking import Walk, deferred, narrow_bars, sampled, sketches
 from tests.drift.test_timer import walked
 
+pytestmark = pytest.mark.slow
+
 SEED = int(os.environ.get("STREAMGAUGE_SEED", "1000"))
 LOOSE = 0.2
 OWED = 0.1

@@ -20,6 +20,8 @@ from streamgauge.checks.trials import ALPHA
 from streamgauge.drift.cells import TIMER, WATCH
 from tests.drift.test_timer import Walked, walked
 
+pytestmark = pytest.mark.slow
+
 SEED = int(os.environ.get("STREAMGAUGE_SEED", "1000"))
 N_TICKS, N_CELLS = 20_000, 40
 Floats = npt.NDArray[np.float64]

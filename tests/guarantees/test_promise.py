@@ -23,6 +23,8 @@ from streamgauge.promise.interval import Bar
 from streamgauge.promise.promise import Promise
 from streamgauge.promise.summary import Summary
 
+pytestmark = pytest.mark.slow
+
 SEED = int(os.environ.get("STREAMGAUGE_SEED", "1000"))
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 TRIALS = 3000 if NIGHTLY else 333

@@ -12,15 +12,14 @@ import os
 import pytest
 
 from streamgauge.checks.streams import STREAMS
-from streamgauge.checks.trials import on_stream, on_tight
+from streamgauge.checks.trials import NAMED, TIGHT, on_stream, on_tight
 from streamgauge.synopses import REGISTRY
+
+pytestmark = pytest.mark.slow
 
 FIRST_SEED = int(os.environ.get("STREAMGAUGE_SEED", "1000"))
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 KINDS = sorted(REGISTRY)
-# Most trials of a run: stopping costs it some power, so it may go a little further than 333 and 40,
-# which notice three and ten times delta. `tests/checks/test_trials.py` holds the comparison.
-TIGHT, NAMED = 345, 42
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -25,6 +25,8 @@ from streamgauge.synopses.questions import Count, HeavyHitters, Question, TopK
 from streamgauge.synopses.synopsis import Array, Expiring, Synopsis, Trial
 from tests.goldens import GOLDEN, regolding
 
+pytestmark = pytest.mark.slow
+
 TABLE = GOLDEN / "quality.csv"
 COLUMNS = ("synopsis", "stream", "question", "rmse", "stderr", "bytes")
 SAMPLE = ("zipf", "uniform", "heavy_tail", "bursts")
@@ -92,7 +94,7 @@ def stored() -> dict[tuple[str, str], Quality]:
 
 def store(name: str, found: dict[str, Quality]) -> None:
     """Put the lines of one synopsis into the table; those of kinds that are gone leave it."""
-    table = {key: line for key, line in stored().items() if key[0] in KINDS}
+    table = {key: line for key, line in stored().items() if key[0] in REGISTRY}
     table.update({(name, stream): line for stream, line in found.items()})
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -39,6 +39,8 @@ from streamgauge.synopses.correlated.windowed_extreme import WindowedExtreme
 from streamgauge.synopses.correlated.windowed_mean import WindowedMean
 from streamgauge.synopses.synopsis import Expiring, Need, Synopsis
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng
 POLICIES = [(one, two) for one in ("piecemeal", "wholesale") for two in ("uniform", "quantile")]
 

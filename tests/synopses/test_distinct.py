@@ -52,6 +52,8 @@ from streamgauge.synopses.distinct.windowed_fm import WindowedFm
 from streamgauge.synopses.questions import Distinct
 from streamgauge.synopses.synopsis import Expiring, Need, Synopsis
 
+pytestmark = pytest.mark.slow
+
 S1 = list("CDBBZBBRTSXRDUEBRTYLMATW")
 S2 = list("TBBRWBBTTETRRTEMWTRMMWBW")
 

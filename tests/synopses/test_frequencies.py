@@ -42,6 +42,8 @@ from streamgauge.synopses.questions import (
 )
 from streamgauge.synopses.synopsis import Need, Synopsis
 
+pytestmark = pytest.mark.slow
+
 SURE = (
     lambda: SpaceSaving(4),
     lambda: MisraGries(4),

@@ -29,6 +29,8 @@ from streamgauge.synopses.histograms.v_optimal import VOptimal, v_optimal
 from streamgauge.synopses.questions import Count, Frequency, RangeSum
 from streamgauge.synopses.synopsis import Need
 
+pytestmark = pytest.mark.slow
+
 SIGNALS = [Haar, PiecewiseLinear, RangeOptimal]
 RNG = np.random.default_rng
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from streamgauge.checks.conformance import CHECKS
 from streamgauge.synopses import REGISTRY
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = st.one_of(
     st.lists(st.integers(0, 30), max_size=60),
     st.lists(st.integers(0, 2**20 - 1), max_size=60),

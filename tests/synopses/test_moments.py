@@ -51,6 +51,8 @@ from streamgauge.synopses.questions import (
 )
 from streamgauge.synopses.synopsis import Need
 
+pytestmark = pytest.mark.slow
+
 ZIPF = np.minimum(np.random.default_rng(3).zipf(1.3, 4000), 5000)
 
 

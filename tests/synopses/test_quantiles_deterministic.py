@@ -40,6 +40,8 @@ from streamgauge.synopses.questions import (
 )
 from streamgauge.synopses.synopsis import Need, Synopsis
 
+pytestmark = pytest.mark.slow
+
 PHIS = (0.0, 0.01, 0.25, 0.5, 0.77, 0.99, 1.0)
 QUESTIONS: tuple[Question, ...] = (
     *(Quantile(phi) for phi in PHIS),

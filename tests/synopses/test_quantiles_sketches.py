@@ -31,6 +31,8 @@ from streamgauge.synopses.quantiles.tdigest import Tdigest
 from streamgauge.synopses.questions import Count, Max, Min, Quantile, RangeCount, Rank
 from streamgauge.synopses.synopsis import Need
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(17)
 LOGNORMAL = RNG.lognormal(0.0, 1.0, 30_000)
 FLOATS = st.floats(allow_nan=False, allow_subnormal=False)

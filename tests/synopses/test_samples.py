@@ -54,6 +54,8 @@ from streamgauge.synopses.samples.unequal import Unequal
 from streamgauge.synopses.samples.varopt import VarOpt
 from streamgauge.synopses.synopsis import Need
 
+pytestmark = pytest.mark.slow
+
 # Chance of a false alarm of one statistical test; seeds are fixed, so it is met once or never.
 ALPHA = 1e-6
 

@@ -47,6 +47,8 @@ from streamgauge.synopses.windowed.rarity import Rare, Rarity
 from streamgauge.synopses.windowed.similarity import Jaccard, Similarity
 from streamgauge.synopses.windowed.window_extreme import WindowExtreme
 
+pytestmark = pytest.mark.slow
+
 WITHIN_EPSILON: dict[type[Any], tuple[Question, ...]] = {
     EhCount: (Count(),),
     EhSum: (Sum(),),

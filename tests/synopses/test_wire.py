@@ -22,6 +22,8 @@ from streamgauge.synopses.questions import Heavy
 from streamgauge.synopses.synopsis import Synopsis
 from tests.goldens import GOLDEN, assert_golden, regolding
 
+pytestmark = pytest.mark.slow
+
 FOLDER = "wire/synopses"
 ROWS = np.arange(200, dtype=np.int64) % 37
 KINDS = sorted(name for name, kind in REGISTRY.items() if kind.repeatable)

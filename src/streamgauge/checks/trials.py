@@ -24,6 +24,8 @@ ALPHA = 1e-6
 # A run is sized to notice a rate with this chance, and gives up on it with that chance at most.
 POWER = 0.95
 MISS = 0.01
+# Most trials of a run that shall notice three times a delta of 0.05, or, in haste, ten times.
+TIGHT, NAMED = 345, 42
 # A promise that cannot fail needs no statistics: a tenth of the trials is enough.
 SURE = 10
 
