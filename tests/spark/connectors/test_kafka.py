@@ -25,7 +25,7 @@ from tests.connectors import needed_connector
 from tests.kafka_broker import Broker, running_broker
 from tests.sources.test_avro import row, written
 from tests.sources.test_avro import schema as avro_schema
-from tests.spark.kafka_topic import START, Landing, Topic, record
+from tests.spark.connectors.kafka_topic import START, Landing, Topic, record
 
 VICTIM = str(Path(__file__).with_name("kafka_victim.py"))
 
