@@ -1,23 +1,26 @@
-"""A checkpoint of Spark that is lost, old, foreign or torn costs no row and no answer."""
+"""A checkpoint of Spark that is lost, old, foreign or torn costs no row and no answer.
+
+One home lives through all of it, and a twin on the local engine beside it through nothing.
+"""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
 import streamgauge as sg
-from streamgauge.kernel.errors import BindError, EngineFailure, SourceFailure
-from streamgauge.log.feeding import feeding_of
-from streamgauge.log.home import Home
+from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.results.change_log import as_answers
 from streamgauge.sources.plant import Plant, PlantWriter
 from streamgauge.testing.waiting import wait_until
 
+pytestmark = pytest.mark.jvm
+SCHEMA = sg.Schema.of(ts="time", series="string", site="string", kind="string", value="float")
 QUERIES = (
     sg.Query("all", "plant", sg.avg("value"), answer=sg.every("10 s")),
     sg.Query(
@@ -29,7 +32,8 @@ QUERIES = (
         answer=sg.on_close(),
     ),
 )
-PARTS = 3
+# Rows of a part: two epochs.
+SENSORS, TICKS, MAX_ROWS = 20, 40, 500
 
 
 @dataclass
@@ -37,7 +41,6 @@ class Life:
     """A home fed in parts, each by a job that starts and stops, with its checkpoint elsewhere."""
 
     root: Path
-    expected: list[str]
 
     @property
     def home(self) -> Path:
@@ -47,195 +50,128 @@ class Life:
     def notes(self) -> Path:
         return self.root / "notes"
 
+    @property
+    def kept(self) -> Path:
+        return self.root / "kept"
+
     def connect(self) -> sg.Gauge:
-        return connected(self.root, "spark", checkpoint=f"file://{self.notes}")
+        return connected(self.home, self.root / "files", "spark", f"file://{self.notes}")
 
-    def part(self, number: int) -> None:
-        """Bring one part of the files and run until it is answered."""
-        bring(self.root, number)
+    def bring(self) -> None:
+        """The next files, answered by the twin at once."""
+        files = self.root / "files"
+        PlantWriter(Plant(n_sensors=SENSORS, seed=3), str(files)).write(TICKS)
+        twin = connected(self.root / "twin", files, "local")
+        while twin.step():
+            pass
+        twin.stop()
+
+    def goes_on(self) -> None:
+        """Run until all is answered, as the twin answered it."""
         with self.connect().start() as gauge:
-            gauge.drain(timeout=120)
+            gauge.drain(timeout=300)
+        expected = told(self.root / "twin")
+        assert len(expected) > 5
+        assert told(self.home) == expected
 
-    def told(self) -> list[str]:
-        return answers_of(self.home)
+    def part(self) -> None:
+        self.bring()
+        self.goes_on()
+
+    def refused(self) -> str:
+        """Start a job that ends by itself; what it says."""
+        before = told(self.home)
+        gauge = self.connect()
+        with pytest.raises(EngineFailure) as caught:
+            gauge.start().drain(timeout=300)
+        gauge.stop()
+        assert told(self.home) == before
+        return f"{caught.value.what}: {caught.value.detail}"
+
+    def tear(self, log: str) -> None:
+        """Leave of the newest file of a log what a store without whole renames may leave."""
+        files = (path for path in (self.notes / "job" / log).iterdir() if path.name.isdigit())
+        newest = max(files, key=lambda path: int(path.name))
+        newest.write_bytes(newest.read_bytes()[:1])
 
 
-def connected(root: Path, engine: str, checkpoint: str | None = None) -> sg.Gauge:
-    gauge = sg.connect(
-        root / "home", engine=engine, shards=2, max_rows=2_000, checkpoint=checkpoint
-    )
-    (root / "files").mkdir(exist_ok=True)
-    gauge.stream("plant", sg.files(root / "files"), time="ts", key="series", schema=SCHEMA)
+def connected(home: Path, files: Path, engine: str, checkpoint: str | None = None) -> sg.Gauge:
+    files.mkdir(parents=True, exist_ok=True)
+    gauge = sg.connect(home, engine=engine, shards=2, max_rows=MAX_ROWS, checkpoint=checkpoint)
+    gauge.stream("plant", sg.files(files), time="ts", key="series", schema=SCHEMA)
     if not gauge._expected.queries:
         gauge.register(*QUERIES)
     return gauge
 
 
-SCHEMA = sg.Schema.of(ts="time", series="string", site="string", kind="string", value="float")
-
-
-def bring(root: Path, number: int) -> None:
-    """The next files of a plant, three pages of them."""
-    (root / "files").mkdir(parents=True, exist_ok=True)
-    writer = PlantWriter(Plant(n_sensors=50, seed=3), str(root / "files"))
-    for _ in range(3):
-        writer.write(40)
-
-
-def answers_of(home: Path) -> list[str]:
+def told(home: Path) -> list[str]:
     gauge = sg.connect(home, engine="local", shards=2)
     return [repr(answer) for answer in as_answers(gauge.answers())]
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What the local engine answers of all parts."""
-    root = tmp_path_factory.mktemp("local")
-    for number in range(PARTS):
-        bring(root, number)
-        gauge = connected(root, "local")
-        while gauge.step():
-            pass
-        gauge.stop()
-    found = answers_of(root / "home")
-    assert len(found) > 50
-    return found
-
-
-@pytest.fixture
-def life(spark: SparkSession, tmp_path: Path, expected: list[str]) -> Life:
-    return Life(tmp_path, expected)
-
-
-def test_a_lost_checkpoint_and_an_empty_one(life: Life) -> None:
-    life.part(0)
+def life(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """A life with two parts behind it, and a copy of the checkpoint after the first."""
+    life = Life(tmp_path_factory.mktemp("life"))
+    life.part()
     assert (life.notes / "job" / "offsets").is_dir()
     assert not (life.home / "checkpoint").exists()
+    shutil.copytree(life.notes, life.kept)
+    life.part()
+    return life
+
+
+def lost(life: Life) -> None:
     shutil.rmtree(life.notes)
-    life.part(1)
-    shutil.rmtree(life.notes / "job")
-    (life.notes / "job").mkdir()
-    life.part(2)
-    assert life.told() == life.expected
 
 
-def test_a_checkpoint_that_is_older_than_the_home(life: Life, tmp_path: Path) -> None:
-    life.part(0)
-    shutil.copytree(life.notes, tmp_path / "old")
-    life.part(1)
+def empty(life: Life) -> None:
     shutil.rmtree(life.notes)
-    shutil.copytree(tmp_path / "old", life.notes)
-    life.part(2)
-    assert life.told() == life.expected
+    (life.notes / "job").mkdir(parents=True)
 
 
-def test_a_checkpoint_of_another_home(life: Life, tmp_path: Path) -> None:
-    other = Life(tmp_path / "other", [])
-    other.root.mkdir()
-    other.part(0)
-    life.part(0)
-    life.part(1)
+def older(life: Life) -> None:
+    shutil.rmtree(life.notes)
+    shutil.copytree(life.kept, life.notes)
+
+
+def of_another_home(life: Life) -> None:
+    other = Life(life.root / "other")
+    other.bring()
+    with other.connect().start() as gauge:
+        wait_until(lambda: gauge.check() or gauge.home.committed(), 300, what="an epoch")
     shutil.rmtree(life.notes)
     shutil.copytree(other.notes, life.notes)
-    life.part(2)
-    assert life.told() == life.expected
 
 
-def test_a_checkpoint_that_is_ahead_of_the_home_is_refused(life: Life, tmp_path: Path) -> None:
-    life.part(0)
-    shutil.copytree(life.home, tmp_path / "copy")
-    life.part(1)
+@pytest.mark.parametrize("harm", [lost, empty, older, of_another_home])
+def test_a_checkpoint_that_is_not_the_last_one_costs_nothing(
+    life: Life, harm: Callable[[Life], None]
+) -> None:
+    harm(life)
+    life.part()
+
+
+def test_a_checkpoint_that_is_ahead_of_the_home_is_refused(life: Life) -> None:
+    shutil.copytree(life.home, life.root / "copy")
+    life.part()
     shutil.rmtree(life.home)
-    shutil.copytree(tmp_path / "copy", life.home)
-    before = answers_of(life.home)
-    gauge = life.connect().start()
-    with pytest.raises(EngineFailure, match="the job stopped") as caught:
-        gauge.drain(timeout=120)
-    gauge.stop()
-    assert "the checkpoint is ahead of the home" in caught.value.detail
-    assert "remove the checkpoint" in caught.value.detail
-    assert answers_of(life.home) == before
+    (life.root / "copy").rename(life.home)
+    said = life.refused()
+    assert said.startswith("the job stopped")
+    assert "the checkpoint is ahead of the home" in said
+    assert "remove the checkpoint" in said
     shutil.rmtree(life.notes)
-    with life.connect().start() as gauge:
-        gauge.drain(timeout=120)
-    life.part(2)
-    assert life.told() == life.expected
+    life.goes_on()
 
 
 @pytest.mark.parametrize("log", ["offsets", "commits"])
 def test_a_torn_checkpoint_is_refused_and_may_be_removed(life: Life, log: str) -> None:
-    """What a store without whole renames leaves of a file that was being written."""
-    life.part(0)
-    newest = max(
-        (path for path in (life.notes / "job" / log).iterdir() if path.name.isdigit()),
-        key=lambda path: int(path.name),
-    )
-    newest.write_bytes(newest.read_bytes()[:1])
-    bring(life.root, 1)
-    gauge = life.connect()
-    with pytest.raises(EngineFailure):
-        gauge.start().drain(timeout=120)
-    gauge.stop()
+    life.tear(log)
+    life.bring()
+    life.refused()
     shutil.rmtree(life.notes / "job")
-    with life.connect().start() as gauge:
-        gauge.drain(timeout=120)
-    life.part(2)
-    assert life.told() == life.expected
-
-
-def numbers(spark: SparkSession) -> sg.Source:
-    frame = (
-        spark.readStream.format("rate-micro-batch")
-        .option("rowsPerBatch", 10)
-        .option("startTimestamp", 1_767_225_600_000)
-        .option("advanceMillisPerBatch", 1_000)
-        .load()
-    )
-    return sg.dataframe(frame.select(F.col("timestamp").alias("ts"), F.col("value").alias("x")))
-
-
-def test_rows_of_a_dataframe_are_not_written_by_another_checkpoint(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """Only its checkpoint knows which rows of a DataFrame were written."""
-    notes, home = tmp_path / "notes", Home(str(tmp_path / "home"), 1)
-
-    def connect() -> sg.Gauge:
-        gauge = sg.connect(home.root, shards=1, checkpoint=str(notes))
-        gauge.stream("numbers", source=numbers(spark), time="ts", key="x")
-        return gauge
-
-    def written() -> set[str]:
-        folder = home.incoming("numbers")
-        return {path.name for path in folder.glob("0*")} if folder.is_dir() else set()
-
-    with connect().start():
-        wait_until(lambda: len(written()) > 2, 120, what="some batches")
-    assert (notes / "landing" / "numbers" / "offsets").is_dir()
-    shutil.copytree(notes, tmp_path / "copy")
-    with connect().start():
-        before = written()
-        wait_until(lambda: len(written()) > len(before) + 2, 120, what="more batches")
-    before = written()
-    shutil.rmtree(notes / "landing")
-    gauge = connect()
-    with pytest.raises(SourceFailure, match="is not the one its rows were written by"):
-        gauge.start()
-    gauge.stop()
-    assert written() == before
-    shutil.rmtree(notes)
-    shutil.copytree(tmp_path / "copy", notes)
-    gauge = connect().start()
-    wait_until(lambda: _state(home) == "failed", 120, what="the refusal")
-    with pytest.raises(EngineFailure, match="is older than its rows"):
-        gauge.check()
-    gauge.stop()
-    assert written() == before
-
-
-def _state(home: Home) -> str:
-    told = feeding_of(home, "numbers")
-    return "" if told is None else told.state
+    life.goes_on()
 
 
 def test_a_checkpoint_is_a_whole_path_or_an_address(tmp_path: Path) -> None:
