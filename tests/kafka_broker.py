@@ -11,14 +11,16 @@ import pytest
 from streamgauge.kernel.errors import MissingRuntime
 from streamgauge.testing.kafka_broker import Broker, Guard
 
-__all__ = ["Broker", "Guard", "kafka", "running_broker"]
+# A JVM of a few minutes never earns back what its second compiler costs.
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+__all__ = ["QUICK", "Broker", "Guard", "kafka", "running_broker"]
 
 
 @contextmanager
 def running_broker(directory: Path, guard: Guard | None = None) -> Iterator[Broker]:
     """Run a broker; gives it, to be stopped and started meanwhile."""
     try:
-        broker = Broker(directory, guard)
+        broker = Broker(directory, guard, QUICK)
     except MissingRuntime as error:
         pytest.skip(f"{error.what}: {error.detail}")
     with broker:

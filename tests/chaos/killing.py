@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +19,30 @@ from streamgauge.results.row_blocks import as_row_changes, row_changes
 from streamgauge.sources.plant import Plant, PlantWriter
 from streamgauge.testing.waiting import wait_until
 from tests import forked
+from tests.chaos import victim as undying
 from tests.chaos.victim import VIEWS
 
+MASTER = "local[2,4]"
 VICTIM = Path(__file__).with_name("victim.py")
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """Files, and what a local run that nobody kills answers of them."""
+
+    files: Path
+    answers: list[str]
+
+
+def undisturbed_run(root: Path, *, n_files: int) -> Undisturbed:
+    """Run what victims run in this process, on the local engine."""
+    files = plant_files(root / "files", n_files=n_files)
+    undying.main(str(root / "home"), str(files), "local")
+    answers = everything(root / "home")
+    assert len(answers) > 500
+    for name in VIEWS:
+        assert sum(f"query='{name}'" in answer for answer in answers) > 20, name
+    return Undisturbed(files, answers)
 
 
 def plant_files(directory: Path, *, n_files: int) -> Path:
@@ -70,13 +93,39 @@ def finish(home: Path, files: Path, engine: str, *more: str, victim: Path = VICT
     """Run a victim to its end."""
     process = start(home, files, engine, *more, victim=victim)
     try:
-        wait_until(lambda: process.poll() is not None, 300, what="the victim to finish")
+        wait_until(lambda: process.poll() is not None, 500, what="the victim to finish")
     finally:
         if process.poll() is None:
             kill_group(process)
-    log = (home.parent / f"{home.name}.log").read_text(errors="replace")
-    assert process.returncode == 0, log[-3000:]
+    assert process.returncode == 0, log_of(home)
     assert (home / "done").exists()
+
+
+@contextmanager
+def while_it_runs(home: Path, files: Path, master: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A driver of Spark that is killed with all it started after the block."""
+    process = start(home, files, "spark", master)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            kill_group(process)
+
+
+def epochs(home: Path, process: subprocess.Popen[bytes], n: int) -> None:
+    """Wait until a running victim has committed some more epochs."""
+    target = committed(home) + n
+
+    def reached() -> bool:
+        assert process.poll() is None, log_of(home)
+        return committed(home) >= target
+
+    wait_until(reached, 400, what=f"epoch {target}")
+
+
+def log_of(home: Path) -> str:
+    """The last that victims on a home said."""
+    return (home.parent / f"{home.name}.log").read_text(errors="replace")[-3000:]
 
 
 def kill_after_epochs(home: Path, files: Path, engine: str, n: int, seed: int, *more: str) -> None:

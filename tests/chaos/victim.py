@@ -10,6 +10,14 @@ from pathlib import Path
 
 import streamgauge as sg
 
+# A JVM of a few seconds never earns back what its second compiler costs.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SPARK = {
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": f"-Xss16m {QUICK}",
+    "spark.executor.memory": "700m",
+    "spark.executor.extraJavaOptions": QUICK,
+}
 # One of each kind of state: none, rows of windows, groups, both sides of a difference.
 VIEWS = ("high", "together", "sites", "quiet")
 STATEMENTS = """
@@ -57,7 +65,10 @@ def queries() -> list[sg.Query]:
 
 
 def main(home: str, files: str, engine: str, master: str | None = None) -> None:
-    gauge = sg.connect(home, engine=engine, master=master, shards=2, max_rows=4_000)
+    settings = SPARK if engine == "spark" else None
+    gauge = sg.connect(
+        home, engine=engine, master=master, shards=2, max_rows=4_000, settings=settings
+    )
     gauge.stream("plant", source=sg.files(files), time="ts", key="series")
     if not gauge._expected.queries:
         gauge.register(*queries())

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from tests.chaos.killing import everything, finish, plant_files
+from tests.chaos.killing import Undisturbed, undisturbed_run
 from tests.cluster.standalone import Cluster, running
-
-
-@dataclass(frozen=True)
-class Undisturbed:
-    """Files, and what a local run answers of them."""
-
-    files: Path
-    answers: list[str]
 
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    root = tmp_path_factory.mktemp("undisturbed")
-    files = plant_files(root / "files", n_files=16)
-    finish(root / "home", files, "local")
-    answers = everything(root / "home")
-    assert len(answers) > 500
-    return Undisturbed(files, answers)
+    return undisturbed_run(tmp_path_factory.mktemp("undisturbed"), n_files=14)
 
 
 @pytest.fixture(scope="session")

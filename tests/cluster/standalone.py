@@ -15,6 +15,7 @@ from pathlib import Path
 import pyspark
 
 from streamgauge.testing.waiting import wait_until
+from tests.chaos.victim import QUICK
 
 SPARK = Path(pyspark.__file__).parent
 LOOPBACK = ("--host", "127.0.0.1", "--webui-port", "0")
@@ -39,7 +40,7 @@ class Cluster:
         port = self.url.rpartition(":")[2] or "0"
         self.log.write_text("")
         self.master = self._daemon("master.Master", self.log, *LOOPBACK, "--port", port)
-        url = wait_until(self._address, 60, what="the master's address")
+        url = wait_until(self._address, 300, what="the master's address")
         assert url is not None
         self.url = url
 
@@ -67,7 +68,7 @@ class Cluster:
                 self.url,
             )
         )
-        wait_until(lambda: self.registered > before, 60, what="a worker to be registered")
+        wait_until(lambda: self.registered > before, 300, what="a worker to be registered")
         return self.workers[-1]
 
     @property
@@ -96,6 +97,7 @@ class Cluster:
             **os.environ,
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "512m",
+            "SPARK_DAEMON_JAVA_OPTS": QUICK,
             "PYSPARK_PYTHON": sys.executable,
         }
         with log.open("ab") as out:

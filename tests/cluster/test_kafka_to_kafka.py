@@ -12,6 +12,8 @@ from tests.cluster.standalone import Cluster
 from tests.connectors import fetch_connectors, needed_connector
 from tests.kafka_broker import running_broker
 
+pytestmark = [pytest.mark.jvm, pytest.mark.broker, pytest.mark.kills]
+
 
 @pytest.fixture
 def between(cluster: Cluster, tmp_path: Path) -> Iterator[Between]:

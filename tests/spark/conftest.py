@@ -1,4 +1,4 @@
-"""One Spark session for all tests that need one."""
+"""One Spark session for all tests that need one, and a job that tests share."""
 
 from __future__ import annotations
 
@@ -7,14 +7,59 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from streamgauge.engine.spark.session import open_session
+import streamgauge as sg
+from streamgauge.engine.spark.session import SETTINGS, open_session
+from streamgauge.kernel.errors import StreamgaugeError
+from streamgauge.testing.waiting import wait_until
 from tests.connectors import fetch_connectors
+from tests.kafka_broker import QUICK
+from tests.spark.warm import warm_python
+
+MASTER = "local[2,4]"
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """The session of the whole run."""
-    fetch_connectors()
-    session = open_session("local[2,4]")
-    yield session
-    session.stop()
+    if any("connectors" in item.path.parts for item in request.session.items):
+        fetch_connectors()
+    with warm_python() as program:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYSPARK_PYTHON", str(program))
+            key = "spark.driver.extraJavaOptions"
+            session = open_session(MASTER, {key: " ".join((SETTINGS[key], *QUICK))})
+        yield session
+        session.stop()
+
+
+@pytest.fixture(scope="module")
+def running(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sg.Gauge]:
+    """A job that runs while the tests of a file come and go."""
+    with sg.connect(tmp_path_factory.mktemp("live") / "home", shards=2, master=MASTER) as gauge:
+        yield gauge.start()
+
+
+@pytest.fixture
+def live(running: sg.Gauge) -> Iterator[sg.Gauge]:
+    """That job with nothing to do; what a test declares is dropped after it."""
+    running.check()
+    yield running
+    known = running.trial().registry
+    for name in known.sinks:
+        running.drop_sink(name)
+    if known.queries:
+        running.drop(*known.queries)
+    for name in known.tables:
+        running.sql(f"DROP TABLE {name}")
+    for name in known.streams:
+        running.drop_stream(name)
+    wait_until(lambda: idle(running), 300, what="the end of what the test declared")
+
+
+def idle(gauge: sg.Gauge) -> bool:
+    """Whether a job runs, without streams."""
+    try:
+        gauge.check()
+    except StreamgaugeError:
+        return False
+    return not gauge.registry().streams

@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,21 +32,21 @@ POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
 SETTINGS = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners={protocol}://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners={protocol}://127.0.0.1:{port}
-inter.broker.listener.name={protocol}
+listeners={doors},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners={doors}
+inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
-listener.security.protocol.map={protocol}:{protocol},CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT
 log.dirs={logs}
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
+log.cleaner.backoff.ms=200
 num.partitions=1
 """
 GUARDED = """sasl.enabled.mechanisms=PLAIN
-sasl.mechanism.inter.broker.protocol=PLAIN
 listener.name.sasl_ssl.plain.sasl.jaas.config={module} required \\
     username="{user}" password="{password}" user_{user}="{password}";
 ssl.keystore.type=PEM
@@ -103,33 +104,34 @@ def jars() -> Path:
 
 
 class Broker:
-    """A broker on one directory and one port, which can be stopped and started again.
+    """A broker on one directory and its ports, which can be stopped and started again.
 
     Parameters
     ----------
     directory
         Where its records are; they outlast a stop.
     guard
-        Whom it lets in; everybody when None.
+        Whom it lets in by a second port, `guarded`; there is none when None.
+    java_options
+        Further options of its JVM.
     """
 
-    def __init__(self, directory: Path, guard: Guard | None = None) -> None:
+    def __init__(
+        self, directory: Path, guard: Guard | None = None, java_options: Sequence[str] = ()
+    ) -> None:
         java = shutil.which("java")
         if java is None:
             raise _missing("Java is not here to run it")
         self.directory = directory
-        self.port, controller = _free_ports(2)
-        self.address = f"127.0.0.1:{self.port}"
+        self.port, guarded, controller = _free_ports(3)
+        self.address, self.guarded = f"127.0.0.1:{self.port}", f"127.0.0.1:{guarded}"
         self._settings = directory / "server.properties"
-        plain = SETTINGS.format(
-            protocol="SASL_SSL" if guard else "PLAINTEXT",
-            port=self.port,
-            controller=controller,
-            logs=directory / "kafka-logs",
-        )
+        doors = f"PLAINTEXT://{self.address}" + (f",SASL_SSL://{self.guarded}" if guard else "")
+        logs = directory / "kafka-logs"
+        plain = SETTINGS.format(doors=doors, controller=controller, logs=logs)
         self._settings.write_text(plain + (guard.settings(directory) if guard else ""))
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-        self._program = [java, "-Xmx384m", quiet, "-cp", f"{jars()}/*"]
+        self._program = [java, "-Xmx384m", *java_options, quiet, "-cp", f"{jars()}/*"]
         self._running: subprocess.Popen[bytes] | None = None
         number = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         storage = ["kafka.tools.StorageTool", "format", "-t", number, "-c", str(self._settings)]

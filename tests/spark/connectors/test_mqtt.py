@@ -16,7 +16,10 @@ from streamgauge.engine.spark.mqtt_feed import SparkMqttFeed
 from streamgauge.testing.waiting import wait_until
 from tests.engine.test_mqtt_feed import rows
 from tests.mosquitto_broker import Mosquitto
-from tests.mqtt_publishing import PATIENCE, Publisher
+from tests.mqtt_publishing import Publisher
+
+pytestmark = [pytest.mark.jvm, pytest.mark.broker]
+PATIENCE = 300
 
 
 @pytest.fixture
@@ -117,11 +120,11 @@ def test_whichever_engine_lands_goes_on_from_the_newest_batch(
         for turn in range(2):
             feed = SparkMqttFeed(spark, gauge.home, stream)
             feed.start()
-            wait_until(heard.exists, 2 * PATIENCE, what="the subscription")
+            wait_until(heard.exists, PATIENCE, what="the subscription")
             send(publisher, turn)
             wait_until(
                 lambda f=feed, t=turn: f.failure or f.reached({0: 101 * (t + 1)}),
-                2 * PATIENCE,
+                PATIENCE,
                 what="the messages of this turn",
             )
             assert feed.failure is None

@@ -92,7 +92,7 @@ class Landing:
         assert self.feed is not None
         self.feed.stop()
 
-    def catch_up(self, seconds: float = 120) -> None:
+    def catch_up(self, seconds: float = 300) -> None:
         """Wait until all that the topic holds now has landed."""
         feed = self.feed
         assert feed is not None

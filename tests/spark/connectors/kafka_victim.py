@@ -15,6 +15,9 @@ from streamgauge.log.batches import Batch, put_batch
 from streamgauge.log.home import Home
 from streamgauge.streams.stream import Stream
 
+JAVA = "spark.driver.extraJavaOptions"
+QUICK = ("-Xss16m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
 
 def main(home: str, declared: str, moment: str) -> None:
     """Land until the moment comes."""
@@ -29,10 +32,10 @@ def main(home: str, declared: str, moment: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     kafka.put_batch = deadly
-    session = open_session("local[2]", {"spark.driver.memory": "1g"})
+    session = open_session("local[2]", {"spark.driver.memory": "1g", JAVA: " ".join(QUICK)})
     stream = Stream.from_dict(json.loads(declared))
     kafka.KafkaFeed(session, Home.open(home, shards=1), stream).start()
-    threading.Event().wait(300)
+    threading.Event().wait(500)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from streamgauge import functions as sgf
 from streamgauge.kernel.errors import BindError
 from streamgauge.testing.waiting import wait_until
 
+pytestmark = pytest.mark.jvm
 N = 20_000
 GROUPS = 7
 

@@ -43,6 +43,7 @@ def test_what_was_fetched_is_found_and_not_fetched_again(empty: Path) -> None:
     assert told == [f"postgresql is here already: {place}"]
 
 
+@pytest.mark.jvm
 def test_a_name_that_is_not_published_leaves_nothing_behind(empty: Path, monkeypatch) -> None:
     if shutil.which("mvn") is None:
         pytest.skip("Maven is not here to be asked")
@@ -62,6 +63,7 @@ def test_older_jars_are_taken_only_when_asked_for() -> None:
     assert jars._versions(jars.CONNECTORS["postgresql"][0], nearest=True) == ["42.7.8"]
 
 
+@pytest.mark.jvm
 def test_a_session_has_what_was_fetched_before_it_began(spark, monkeypatch) -> None:
     needed_connector("kafka")
     jars.check_session(spark, "kafka")
