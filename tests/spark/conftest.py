@@ -41,7 +41,11 @@ def running(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture
 def live(running: sg.Gauge) -> Iterator[sg.Gauge]:
-    """That job with nothing to do; what a test declares is dropped after it."""
+    """That job with nothing to do; what a test declares is dropped after it.
+
+    Tests name their streams and queries each in its own way: a home remembers how far a stream of
+    a name has come.
+    """
     running.check()
     yield running
     known = running.trial().registry

@@ -69,14 +69,20 @@ def serve(door: int) -> None:
     import streamgauge.engine.spark.source  # noqa: F401
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    listener = socket.socket(fileno=door)
-    while True:
-        asked, _ = listener.accept()
+    listener, parent = socket.socket(fileno=door), os.getppid()
+    listener.settimeout(1.0)
+    # Tests that are killed do not end it.
+    while os.getppid() == parent:
+        try:
+            asked, _ = listener.accept()
+        except TimeoutError:
+            continue
         if os.fork():
             asked.close()
             continue
         listener.close()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        asked.settimeout(None)
         os.environ.update(json.loads(asked.makefile().readline()))
         with get_sock_file_to_executor(timeout=None) as jvm:
             main(jvm, jvm)

@@ -52,12 +52,12 @@ def test_standing_queries_run_over_a_topic(live: sg.Gauge, broker: Broker) -> No
     topic.put((record(n, at=n) for n in range(60, 120)), partition=1)
     begun = live.home.committed()
     live.sql(
-        "CREATE STREAM s (ts TIME, sensor STRING, value FLOAT) "
+        "CREATE STREAM sensed (ts TIME, sensor STRING, value FLOAT) "
         f"FROM KAFKA '{broker.address}' TOPIC 'asked' KEY sensor TIME ts;"
-        "CREATE QUERY n AS SELECT COUNT(*) FROM s [RANGE 2 HOURS]"
+        "CREATE QUERY n AS SELECT COUNT(*) FROM sensed [RANGE 2 HOURS]"
     )
     live.drain(timeout=300)
-    live.advance("s", START + 4_000 * SECOND)
+    live.advance("sensed", START + 4_000 * SECOND)
     live.drain(timeout=300)
     (answer,) = live.latest("n")
     late = sum(entry["late"] for entry in commits(live.home, after=begun))
@@ -66,7 +66,8 @@ def test_standing_queries_run_over_a_topic(live: sg.Gauge, broker: Broker) -> No
 
 def fill(settings: dict[str, Any], topic: str) -> None:
     """A topic of rows, written by somebody who is let in."""
-    for made in AdminClient(settings).create_topics([NewTopic(topic, 1, 1)]).values():
+    admin = AdminClient(settings)
+    for made in admin.create_topics([NewTopic(topic, 1, 1)]).values():
         made.result(60)
     producer = kafka.Producer(settings)
     for number in range(ROWS):
@@ -94,9 +95,9 @@ def test_rows_come_and_answers_go_by_a_guarded_port(
     settings = {"bootstrap.servers": at, **native_settings(login)}
     fill(settings, "rows")
     live.sql(
-        f"CREATE STREAM s (ts TIME, v FLOAT) FROM KAFKA '{at}' TOPIC 'rows' TIME ts "
+        f"CREATE STREAM let_in (ts TIME, v FLOAT) FROM KAFKA '{at}' TOPIC 'rows' TIME ts "
         f"USER 'ann' PASSWORD ENV 'BROKER_PASSWORD' CA '{ca}';"
-        "CREATE QUERY q AS SELECT ISTREAM(v) FROM s [NOW];"
+        "CREATE QUERY q AS SELECT ISTREAM(v) FROM let_in [NOW];"
         f"CREATE SINK out ON q DELIVER TO KAFKA '{at}' TOPIC 'out' "
         f"USER 'ann' PASSWORD FILE '{guarded.secret}' CA '{ca}'"
     )
@@ -115,7 +116,7 @@ def test_a_wrong_password_is_told(live: sg.Gauge, guarded: Guarded, tmp_path: Pa
     source = sg.kafka(
         guarded.broker.guarded, "rows", user="ann", password_file=wrong, ca=guarded.guard.cert
     )
-    live.stream("s", source, time="ts", schema=sg.Schema.of(ts="time", v="float"))
+    live.stream("kept_out", source, time="ts", schema=sg.Schema.of(ts="time", v="float"))
     with pytest.raises(SourceFailure, match="Authentication"):
         wait_until(lambda: live.check(), 300, what="being told")
 

@@ -106,7 +106,7 @@ def test_a_database_that_cannot_be_read_says_why(
     wanted = {**origin, **given}
     wanted["url"] = urls.get(wanted["url"], wanted["url"])
     wanted["password_file"] = tmp_path / wanted["password_file"]
-    gauge = connected(tmp_path / "home", tmp_path / "rows")
+    gauge = connected(tmp_path / "home")
     with pytest.raises(StreamgaugeError) as told:
         gauge.create_table("t", sg.jdbc(**wanted))
     assert what in told.value.what
