@@ -29,6 +29,8 @@ from tests.relay import (
     mixed,
 )
 
+pytestmark = pytest.mark.slow
+
 
 class Echo(ThreadingHTTPServer):
     """Answers with what it was told and remembers it."""

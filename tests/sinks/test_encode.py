@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from streamgauge.results.row_blocks import HEAD, as_row_changes
 from streamgauge.sinks.batch import Batch
 from streamgauge.sinks.encode import answers_json, rows_json
 from streamgauge.sinks.topic import place_of, read_place, records_of
+
+pytestmark = pytest.mark.slow
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 numbers = st.floats(allow_nan=False)
