@@ -13,6 +13,12 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+# Tests that start JVMs of their own go with a session, so that two JVMs run at a time and not four.
+BESIDE = {
+    "tests/cluster": "tests/spark/engine",
+    "tests/chaos/test_spark_kills.py": "tests/spark/connectors",
+    "tests/edge_faults/test_kafka.py": "tests/spark/connectors",
+}
 # The dearest need of a test decides when its unit is handed out: the first of these comes first.
 ORDER = ("jvm", "kills", "broker", "browser", "library", "slow")
 
@@ -24,9 +30,12 @@ def unit(nodeid: str) -> str:
     'tests/spark/engine'
     >>> unit("tests/plan/test_bind.py::test_two")
     'tests/plan/test_bind.py'
+    >>> unit("tests/cluster/test_standalone.py::test_three")
+    'tests/spark/engine'
     """
     path = PurePosixPath(nodeid.partition("::")[0])
-    return str(path.parent if path.is_relative_to("tests/spark") else path)
+    found = str(path.parent if path.is_relative_to("tests/spark") else path)
+    return BESIDE.get(str(path.parent)) or BESIDE.get(found, found)
 
 
 def priority(item: pytest.Item) -> int:

@@ -26,7 +26,7 @@ MORE = [pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 5)]
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    return undisturbed_run(tmp_path_factory.mktemp("undisturbed"), n_files=14)
+    return undisturbed_run(tmp_path_factory.mktemp("undisturbed"), n_files=30)
 
 
 @pytest.mark.budget(60, "three drivers, each with a JVM of its own")

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numba
 import pytest
 
 import streamgauge as sg
@@ -31,6 +30,7 @@ from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.vitals import Vitals
 from streamgauge.contracts.answer import Answer
 from streamgauge.kernel.errors import SourceFailure
+from streamgauge.kernel.jit import cache_root
 from streamgauge.log.home import Home
 from streamgauge.server.settings import Settings
 from streamgauge.server.story import Stage
@@ -241,4 +241,4 @@ def test_warming_is_given_up_with_the_job(tmp_path: Path, monkeypatch) -> None:
 
 
 def test_the_mark_is_beside_the_kernels() -> None:
-    assert warm.mark("latest").parent == Path(numba.config.CACHE_DIR)
+    assert warm.mark("latest").parent == cache_root()

@@ -10,8 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import streamgauge as sg
+from streamgauge.engine.catalog import expected_registry
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.kernel.time import SECOND, instant
+from streamgauge.log import inbox
+from streamgauge.log.home import Home
 from streamgauge.log.segments import write_parquet
 from streamgauge.results.change_log import as_answers
 from streamgauge.testing.waiting import wait_until
@@ -175,3 +178,21 @@ def test_two_streams_in_one_gauge_keep_their_own_time(tmp_path: Path) -> None:
     while gauge.step():
         pass
     assert {a.query: second(a) for a in gauge.latest()} == {"t": 9, "u": 1009}
+
+
+def test_a_record_that_lands_while_it_is_looked_for_is_found_in_its_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may start while a job takes records out of the inbox."""
+    gauge = sg.connect(tmp_path, engine="local")
+    gauge.sql("CREATE STREAM plant FROM PLANT (3, 1, 60) KEY series TIME ts")
+    real, turns = inbox.names, iter([True])
+
+    def landing(home: Home) -> list[str]:
+        found = real(home)
+        if next(turns, False):
+            gauge.step()
+        return found
+
+    monkeypatch.setattr(inbox, "names", landing)
+    assert list(expected_registry(gauge.home).streams) == ["plant"]

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streamgauge import gauge as package
 from streamgauge.cli.plant_questions import (
     STREAM,
     STREAMS,
@@ -30,6 +30,7 @@ from streamgauge.cli.plant_questions import (
     zones,
 )
 from streamgauge.gauge import Gauge, connect
+from streamgauge.kernel.jit import cache_root, fingerprint
 from streamgauge.sources.declare import plant as plant_source
 from streamgauge.sources.plant import START, Plant, PlantWriter
 from streamgauge.streams.schema import TYPES
@@ -44,8 +45,9 @@ LATER = tuple(TEXTS)
 
 
 def mark(kind: str) -> Path:
-    """File beside the kernels that says that those of a kind are there."""
-    return Path(getattr(numba.config, "CACHE_DIR", "") or tempfile.gettempdir()) / f"warm-{kind}"
+    """File beside the kernels that says that those of a kind, of this text, are there."""
+    root = cache_root() or Path(tempfile.gettempdir())
+    return root / f"warm-{kind}-{fingerprint(Path(package.__file__))}"
 
 
 @contextmanager

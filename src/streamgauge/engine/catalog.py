@@ -62,7 +62,13 @@ def registry_at(
 
 def expected_registry(home: Home) -> Registry:
     """What will hold once the journal is worked off and the inbox is empty."""
-    registry = registry_at(home, Journal(home).last())
-    for _, record in inbox.waiting(home, set()):
-        registry.apply([record], epoch=registry.epoch + 1)
-    return registry
+    while True:
+        registry = registry_at(home, Journal(home).last())
+        try:
+            waiting = inbox.waiting(home, set())
+        except FileNotFoundError:
+            # A job took a record into a page after we had looked for pages: look again.
+            continue
+        for _, record in waiting:
+            registry.apply([record], epoch=registry.epoch + 1)
+        return registry

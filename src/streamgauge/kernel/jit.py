@@ -41,7 +41,7 @@ def _imported(path: Path) -> tuple[Path, ...]:
 
 
 @functools.cache
-def _fingerprint(path: Path) -> str:
+def fingerprint(path: Path) -> str:
     """Hash of a file and of all it imports, directly or not."""
     seen: set[Path] = set()
     waiting = [path]
@@ -81,7 +81,7 @@ class _ByText(caching._CacheLocator):
     def __init__(self, function: Callable[..., Any], file: str, root: Path) -> None:
         self._py_file = file
         self._line = function.__code__.co_firstlineno
-        self._stamp = _fingerprint(Path(file))
+        self._stamp = fingerprint(Path(file))
         self._directory = root / f"{Path(file).stem}-{self._stamp}"
 
     @classmethod
