@@ -60,8 +60,9 @@ def budget(item: pytest.Item) -> float:
 
 
 def stretch() -> float:
-    """How much longer things take now than on an idle machine."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    """How much longer things take now than on an idle machine, our own workers included."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    return max(1.0, max(os.getloadavg()[0], workers) / (os.cpu_count() or 1))
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -29,7 +29,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     return undisturbed_run(tmp_path_factory.mktemp("undisturbed"), n_files=30)
 
 
-@pytest.mark.budget(60, "three drivers, each with a JVM of its own")
+@pytest.mark.budget(150, "three drivers, each with a JVM of its own")
 @pytest.mark.parametrize("seed", [0, *MORE])
 def test_python_workers_and_drivers_are_killed(
     undisturbed: Undisturbed, tmp_path: Path, seed: int
