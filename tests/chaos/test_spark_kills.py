@@ -26,10 +26,10 @@ MORE = [pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 5)]
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    return undisturbed_run(tmp_path_factory.mktemp("undisturbed"), n_files=30)
+    return undisturbed_run(tmp_path_factory.mktemp("undisturbed"), n_files=22)
 
 
-@pytest.mark.budget(150, "three drivers, each with a JVM of its own")
+@pytest.mark.budget(300, "three drivers, each with a JVM of its own")
 @pytest.mark.parametrize("seed", [0, *MORE])
 def test_python_workers_and_drivers_are_killed(
     undisturbed: Undisturbed, tmp_path: Path, seed: int

@@ -22,7 +22,7 @@ from tests.cluster.standalone import Cluster, end
 pytestmark = [pytest.mark.jvm, pytest.mark.kills]
 
 
-@pytest.mark.budget(200, "a cluster of JVMs, and three drivers one after another")
+@pytest.mark.budget(400, "a cluster of JVMs, and three drivers one after another")
 def test_workers_a_driver_and_the_master_are_killed(
     cluster: Cluster, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:

@@ -90,7 +90,10 @@ class Life:
 
     def tear(self, log: str) -> None:
         """Leave of the newest file of a log what a store without whole renames may leave."""
-        files = (path for path in (self.notes / "job" / log).iterdir() if path.name.isdigit())
+        # Spark notes a batch after its answers are committed: a job that is stopped right then
+        # has not noted it, and the next one does.
+        while not (files := [p for p in (self.notes / "job" / log).iterdir() if p.name.isdigit()]):
+            self.part()
         newest = max(files, key=lambda path: int(path.name))
         newest.write_bytes(newest.read_bytes()[:1])
 
