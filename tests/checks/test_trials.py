@@ -77,6 +77,7 @@ def simulated(delta: float, rate: float, alpha: float, runs: int) -> int:
     return alarms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.1, 0.05])
 def test_simulated_promises_are_refuted_as_rarely_as_stated(delta: float) -> None:
     assert simulated(delta, delta, 0.01, 500) <= 5

@@ -20,6 +20,8 @@ from streamgauge.windows.window import Range
 from tests.goldens import assert_golden
 from tests.plan.market import market, plan_of, query_of, view_of
 
+pytestmark = pytest.mark.slow
+
 PLANS = {
     "selection": "SELECT * FROM trades WHERE price > 10",
     "two_windows": "SELECT * FROM trades [ROWS 1000], quotes [RANGE 2 MINUTES] "

@@ -12,6 +12,8 @@ from streamgauge.execute.trial import Trial
 from streamgauge.plan.tree import drawn
 from tests.plan.cases import Case, answered, cases, catalogued, settle
 
+pytestmark = pytest.mark.slow
+
 CASES = list(cases())
 
 

@@ -14,6 +14,8 @@ from streamgauge.kernel.errors import BindError, ParseError, StreamgaugeError
 from streamgauge.language.words import MAX_DEPTH, MAX_LENGTH
 from tests.plan.cases import Case, catalogued, mistakes, refused, settle
 
+pytestmark = pytest.mark.slow
+
 CASES = list(mistakes())
 
 
