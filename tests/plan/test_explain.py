@@ -31,6 +31,8 @@ from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Decay, Landmark, Partition, Range, Rows
 from tests.goldens import GOLDEN, assert_golden
 
+pytestmark = pytest.mark.slow
+
 SHARDS = 4
 PLANT = Stream(
     "plant",

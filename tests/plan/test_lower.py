@@ -76,6 +76,7 @@ def test_one_aggregate_of_one_stream_answers_numbers(text: str) -> None:
     assert query.name == "q"
 
 
+@pytest.mark.slow
 def test_queries_of_numbers_can_be_registered() -> None:
     registry = market()
     for place, text in enumerate(NUMBERS):
