@@ -17,7 +17,7 @@ PYTHON = $(shell tools/find_python.sh)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo quick spark test nightly faults lint fix bench docs lock clean java broker browser
+.PHONY: help install demo quick spark test nightly faults lint fix bench docs lock clean java broker browser classes
 
 help: ## list the verbs
 	@echo "Streamgauge: standing queries with stated errors. Start with: make demo"
@@ -48,6 +48,12 @@ broker:
 browser:
 	@tools/find_browser.sh
 
+# Half of each start of Spark is reading classes; tests start it a dozen times.
+classes: java install
+	@test -n "$$(ls $(VENV)/spark-*.jsa 2>/dev/null)" || { \
+		echo "Java writes down the classes of Spark, once, so that tests start it sooner"; \
+		$(BIN)/python -m tests.java 2>/dev/null; }
+
 demo: java install ## a synthetic plant on a page that tells a story; prints its address
 	@$(BIN)/streamgauge demo
 
@@ -55,20 +61,20 @@ demo: java install ## a synthetic plant on a page that tells a story; prints its
 quick: install ## run the tests of less than a minute, which need no Java, broker or browser
 	@JAVA_HOME=$(CURDIR)/no-java $(BIN)/python -m pytest -q -n 2 --quick --budget 45
 
-spark: java install ## run the tests that need a Java runtime
+spark: java install classes ## run the tests that need a Java runtime
 	@$(BIN)/python -m pytest -n 2 -m "jvm and not nightly"
 
-test: java broker browser install lint ## run lint and every test but the nightly ones, in 15 minutes
+test: java broker browser install classes lint ## run lint and every test but the nightly ones, in 15 minutes
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --budget 900 -m "not nightly"
 
 # Alone, because nightly tests measure and kill; everything of the library, whether it changed or not,
 # and what passed is locked: `make test` tries it again when its text changes.
-nightly: java broker browser install lint ## run every test, long ones too, with fresh random seeds
+nightly: java broker browser install classes lint ## run every test, long ones too, with fresh random seeds
 	@HYPOTHESIS_PROFILE=nightly STREAMGAUGE_LIBRARY=all STREAMGAUGE_SEED=$$(date +%Y%m%d)000 \
 		$(BIN)/python -m pytest
 	@$(BIN)/python -m tests.library --write
 
-faults: java broker browser install ## plant faults, one at a time, and say which command catches each
+faults: java broker browser install classes ## plant faults, one at a time, and say which command catches each
 	@tools/seed_faults
 
 lint: install ## check format, style, types and the order of imports

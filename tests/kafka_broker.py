@@ -10,10 +10,9 @@ import pytest
 
 from streamgauge.kernel.errors import MissingRuntime
 from streamgauge.testing.kafka_broker import Broker, Guard
+from tests.java import QUICK
 
-# A JVM of a few minutes never earns back what its second compiler costs.
-QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-__all__ = ["QUICK", "Broker", "Guard", "kafka", "running_broker"]
+__all__ = ["Broker", "Guard", "kafka", "running_broker"]
 
 
 @contextmanager

@@ -37,9 +37,10 @@ def run(directory: Path, text: str, *options: str) -> subprocess.CompletedProces
     (directory / "pytest.ini").write_text(MARKERS)
     (directory / "test_it.py").write_text(text)
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", *options],
         cwd=directory,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        # Plugins that these suites do not use take longer to load than the suites to run.
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

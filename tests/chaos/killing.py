@@ -20,10 +20,10 @@ from streamgauge.sources.plant import Plant, PlantWriter
 from streamgauge.testing.waiting import wait_until
 from tests import forked
 from tests.chaos import victim as undying
-from tests.chaos.victim import VIEWS
+from tests.chaos.victim import VIEWS, all_given
 
 MASTER = "local[2,4]"
-VICTIM = Path(__file__).with_name("victim.py")
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,46 @@ def plant_files(directory: Path, *, n_files: int) -> Path:
     writer = PlantWriter(Plant(n_sensors=100, seed=11), str(directory))
     for _ in range(n_files):
         writer.write(40)
+    all_given(directory).touch()
     return directory
 
 
-def start(
-    home: Path, files: Path, engine: str, *more: str, victim: Path = VICTIM
-) -> subprocess.Popen[bytes]:
+class Given:
+    """Files that victims are given a few at a time: none is at its end before the test says so.
+
+    A file is an epoch. One more than was waited for is always there, so that what is killed after
+    a commit is at work.
+    """
+
+    def __init__(self, files: Path, folder: Path) -> None:
+        self.folder = folder
+        self._left = sorted(files.iterdir())
+        folder.mkdir()
+        self._give(1)
+
+    def epochs(self, home: Path, victim: subprocess.Popen[bytes], n: int) -> None:
+        """Have a running victim commit so many epochs more, of so many files more."""
+        self._give(n)
+        epochs(home, victim, n)
+
+    def rest(self) -> Path:
+        """Give what is left, and say that it was all."""
+        assert self._left, "victims were killed before the end"
+        self._give(len(self._left))
+        all_given(self.folder).touch()
+        return self.folder
+
+    def _give(self, n: int) -> None:
+        for file in self._left[:n]:
+            os.link(file, self.folder / file.name)
+        del self._left[:n]
+
+
+def start(home: Path, files: Path, engine: str, *more: str) -> subprocess.Popen[bytes]:
     """Start a victim in a process group of its own."""
-    command = [sys.executable, str(victim), str(home), str(files), engine, *more]
+    command = [sys.executable, "-m", undying.__name__, str(home), str(files), engine, *more]
     with (home.parent / f"{home.name}.log").open("ab") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        return subprocess.Popen(command, stdout=log, stderr=log, cwd=ROOT, start_new_session=True)
 
 
 def kill_group(victim: subprocess.Popen[bytes]) -> None:
@@ -89,9 +119,9 @@ def committed(home: Path) -> int:
     return Home(str(home), 2).committed()
 
 
-def finish(home: Path, files: Path, engine: str, *more: str, victim: Path = VICTIM) -> None:
+def finish(home: Path, files: Path, engine: str, *more: str) -> None:
     """Run a victim to its end."""
-    process = start(home, files, engine, *more, victim=victim)
+    process = start(home, files, engine, *more)
     try:
         wait_until(lambda: process.poll() is not None, 500, what="the victim to finish")
     finally:

@@ -1,22 +1,26 @@
 """A gauge to be killed: runs a home of files to its end and says so by a file.
 
 Usage: victim.py HOME FILES ENGINE [MASTER]
+
+The end comes when a file beside the folder FILES says that all are there (`all_given`).
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 
 import streamgauge as sg
+from streamgauge.engine.spark.session import SETTINGS
+from tests.java import spark_options
 
-# A JVM of a few seconds never earns back what its second compiler costs.
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+JAVA = "spark.driver.extraJavaOptions"
 SPARK = {
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": f"-Xss16m {QUICK}",
+    JAVA: " ".join((SETTINGS[JAVA], *spark_options())),
     "spark.executor.memory": "700m",
-    "spark.executor.extraJavaOptions": QUICK,
+    "spark.executor.extraJavaOptions": " ".join(spark_options()),
 }
 # One of each kind of state: none, rows of windows, groups, both sides of a difference.
 VIEWS = ("high", "together", "sites", "quiet")
@@ -64,6 +68,11 @@ def queries() -> list[sg.Query]:
     return [*portfolio, *windowed, rows]
 
 
+def all_given(files: str | Path) -> Path:
+    """The file that says that no more files will come."""
+    return Path(f"{files}.all")
+
+
 def main(home: str, files: str, engine: str, master: str | None = None) -> None:
     settings = SPARK if engine == "spark" else None
     gauge = sg.connect(
@@ -75,6 +84,9 @@ def main(home: str, files: str, engine: str, master: str | None = None) -> None:
     if VIEWS[0] not in gauge._expected.queries:
         gauge.sql(STATEMENTS)
     gauge.start()
+    while not all_given(files).exists():
+        gauge.check()
+        threading.Event().wait(0.05)
     gauge.drain(timeout=600)
     gauge.stop()
     (Path(home) / "done").touch()

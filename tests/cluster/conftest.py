@@ -12,7 +12,7 @@ from tests.cluster.standalone import Cluster, running
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    return undisturbed_run(tmp_path_factory.mktemp("undisturbed"), n_files=22)
+    return undisturbed_run(tmp_path_factory.mktemp("undisturbed"), n_files=8)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyspark
 
 from streamgauge.testing.waiting import wait_until
-from tests.chaos.victim import QUICK
+from tests.java import spark_options
 
 SPARK = Path(pyspark.__file__).parent
 LOOPBACK = ("--host", "127.0.0.1", "--webui-port", "0")
@@ -97,7 +97,7 @@ class Cluster:
             **os.environ,
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "512m",
-            "SPARK_DAEMON_JAVA_OPTS": QUICK,
+            "SPARK_DAEMON_JAVA_OPTS": " ".join(spark_options()),
             "PYSPARK_PYTHON": sys.executable,
         }
         with log.open("ab") as out:

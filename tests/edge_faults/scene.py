@@ -41,10 +41,11 @@ QUESTIONS = (
 
 
 class Death(NamedTuple):
-    """An agent that was killed, and when."""
+    """An agent that was killed, when, and how often it had read its objects."""
 
     site: str
     at: int
+    reads: int
 
 
 def now() -> int:
@@ -129,7 +130,7 @@ class Scene:
     def kill_agent(self, site: str) -> None:
         """Kill -9."""
         forked.kill(self.agents.pop(site))
-        self.deaths.append(Death(site, now()))
+        self.deaths.append(Death(site, now(), len(self.labels(site))))
 
     def freeze(self, name: str) -> None:
         """Stop a process where it is."""
@@ -146,6 +147,11 @@ class Scene:
     def log(self, site: str) -> Path:
         """What an agent read."""
         return self.directory / f"{site}.readings"
+
+    def labels(self, site: str) -> list[int]:
+        """When an agent read its first object, each time."""
+        log = self.log(site)
+        return Readings.of(log).labels.get((site, TAGS[0]), []) if log.exists() else []
 
     def said(self, name: str) -> str:
         """The end of what a process printed."""
@@ -247,8 +253,8 @@ class Scene:
 
     def missed(self, death: Death) -> set[int]:
         """Ticks between the death of an agent and its first reading after it."""
-        labels = Readings.of(self.log(death.site)).labels[death.site, "a"]
-        back = next((label for label in labels if label > death.at + APART), labels[-1])
+        labels = self.labels(death.site)
+        back = labels[death.reads] if len(labels) > death.reads else now()
         return {t for t in self.ticks(self.answers()) if death.at + APART < t < back}
 
     def _kept(self, names: tuple[str, ...]) -> bool:

@@ -35,8 +35,8 @@ def run(workload: Workload, *, shards: int = 1, forget: bool = False) -> list[An
         return replay(path, workload.stream, workload.pages, shards=shards, forget=forget)
 
 
-@pytest.mark.budget(120, "forty histories, each evaluated row by row in plain Python as well")
-@settings(max_examples=40)
+@pytest.mark.budget(60, "twenty histories, each evaluated row by row in plain Python as well")
+@settings(max_examples=20)
 @given(workload=workloads())
 def test_shards_agree_with_the_reference(workload: Workload) -> None:
     compare(run(workload), evaluate(workload.pages))

@@ -12,7 +12,7 @@ from streamgauge.engine.spark.session import SETTINGS, open_session
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.testing.waiting import wait_until
 from tests.connectors import fetch_connectors
-from tests.kafka_broker import QUICK
+from tests.java import spark_options
 from tests.spark.warm import warm_python
 
 MASTER = "local[2,4]"
@@ -27,7 +27,7 @@ def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PYSPARK_PYTHON", str(program))
             key = "spark.driver.extraJavaOptions"
-            session = open_session(MASTER, {key: " ".join((SETTINGS[key], *QUICK))})
+            session = open_session(MASTER, {key: " ".join((SETTINGS[key], *spark_options()))})
         yield session
         session.stop()
 

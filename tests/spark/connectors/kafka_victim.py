@@ -10,13 +10,13 @@ import threading
 from typing import Any
 
 from streamgauge.engine.spark import kafka
-from streamgauge.engine.spark.session import open_session
+from streamgauge.engine.spark.session import SETTINGS, open_session
 from streamgauge.log.batches import Batch, put_batch
 from streamgauge.log.home import Home
 from streamgauge.streams.stream import Stream
+from tests.java import spark_options
 
 JAVA = "spark.driver.extraJavaOptions"
-QUICK = ("-Xss16m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 def main(home: str, declared: str, moment: str) -> None:
@@ -32,7 +32,10 @@ def main(home: str, declared: str, moment: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     kafka.put_batch = deadly
-    session = open_session("local[2]", {"spark.driver.memory": "1g", JAVA: " ".join(QUICK)})
+    session = open_session(
+        "local[2]",
+        {"spark.driver.memory": "1g", JAVA: " ".join((SETTINGS[JAVA], *spark_options()))},
+    )
     stream = Stream.from_dict(json.loads(declared))
     kafka.KafkaFeed(session, Home.open(home, shards=1), stream).start()
     threading.Event().wait(500)

@@ -28,7 +28,8 @@ from tests.spark.connectors.kafka_topic import START, Landing, Topic, record
 pytestmark = [pytest.mark.jvm, pytest.mark.broker]
 # So that a broker that is away is told of in seconds.
 HASTE = {"kafka.default.api.timeout.ms": "5000", "kafka.request.timeout.ms": "4000"}
-VICTIM = str(Path(__file__).with_name("kafka_victim.py"))
+VICTIM = "tests.spark.connectors.kafka_victim"
+ROOT = Path(__file__).parents[3]
 
 
 def once(numbers: range) -> Counter[float]:
@@ -240,8 +241,8 @@ def test_killed_before_and_after_a_batch_is_in_place_each_record_lands_once(
     landing = Landing(spark, tmp_path, topic, max_offsets=60)
     declared, found = json.dumps(landing.stream.as_dict()), []
     for moment in ("before", "after"):
-        command = [sys.executable, VICTIM, str(tmp_path), declared, moment]
-        done = subprocess.run(command, capture_output=True, timeout=500, check=False)
+        command = [sys.executable, "-m", VICTIM, str(tmp_path), declared, moment]
+        done = subprocess.run(command, capture_output=True, cwd=ROOT, timeout=500, check=False)
         assert done.returncode == -signal.SIGKILL, done.stderr[-2000:]
         found.append(len(batch_numbers(landing.home.incoming("s"))))
     assert found == [1, 3]

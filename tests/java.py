@@ -1,0 +1,59 @@
+"""How tests start Java: for minutes, not for days.
+
+Half of what a start of Spark costs is reading some ten thousand classes out of jars. The first run
+writes them to a file of the environment as Java keeps them in memory (class data sharing), and
+each later one maps that file: `python -m tests.java` does so, once for each set of jars.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pyspark
+from pyspark import SparkContext
+
+from streamgauge.engine.spark.session import java_version, open_session
+
+# A JVM of a few minutes never earns back what its second compiler costs.
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
+def archive() -> Path:
+    """The file of classes for the Java and the Spark of this environment."""
+    return Path(sys.prefix) / f"spark-{pyspark.__version__}-java-{java_version()}.jsa"
+
+
+def spark_options() -> tuple[str, ...]:
+    """Options of a JVM that runs Spark; one that cannot use the classes says nothing."""
+    found = archive()
+    shared = (f"-XX:SharedArchiveFile={found}", "-Xlog:disable") if found.exists() else ()
+    return (*QUICK, *shared)
+
+
+def write_archive() -> None:
+    """Run a job on Spark, and have Java write down all classes that it used."""
+    # Not above: what runs the job asks this module for options.
+    from tests.chaos import killing, victim
+
+    found = archive()
+    partial = found.with_suffix(f".{os.getpid()}")
+    written = (f"-XX:ArchiveClassesAtExit={partial}", "-Xlog:disable")
+    victim.SPARK[victim.JAVA] = " ".join((victim.SPARK[victim.JAVA], *written))
+    with tempfile.TemporaryDirectory() as place:
+        files = killing.plant_files(Path(place) / "files", n_files=2)
+        victim.main(f"{place}/home", str(files), "spark", killing.MASTER)
+        open_session().stop()
+        # Java writes when it ends, and it ends when nobody can tell it more.
+        gateway = SparkContext._gateway
+        assert gateway is not None
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+    partial.rename(found)
+
+
+if __name__ == "__main__":
+    if not archive().exists():
+        write_archive()
