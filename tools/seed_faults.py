@@ -36,7 +36,7 @@ LIST = ROOT / "tests" / "faults.toml"
 RECORD = ROOT / ".reach"
 COPIED = (
     "src", "tests", "tools", "docs", "examples", "bench",
-    "pyproject.toml", "Makefile", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGES.md",
+    "conftest.py", "pyproject.toml", "Makefile", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGES.md",
     "requirements-dev.lock", ".ci",
 )  # fmt: skip
 COMMANDS = ("quick", "test", "nightly")
@@ -323,7 +323,8 @@ def record(folder: Path) -> int:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     environment = {**os.environ, "STREAMGAUGE_REACH": str(folder)}
-    command = [sys.executable, "-m", "pytest", "-p", "tools.reach", "-q", "-m", "not nightly"]
+    command = [sys.executable, "-m", "pytest", "-p", "tools.reach", "-q", "-n", "2"]
+    command += ["-m", "not nightly"]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
