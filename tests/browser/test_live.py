@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from streamgauge.server.serving import Server
 from streamgauge.testing.waiting import wait_until
 from tests.browser.conftest import SENSOR, TOKENS, Complaints, Scene, Serve, show
+
+pytestmark = pytest.mark.browser
 
 # How wide the coloured pieces of a bar are drawn, in all.
 DRAWN = """

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 import streamgauge as sg
 from tests.browser.conftest import PLANT, Serve, show
+
+pytestmark = pytest.mark.browser
 
 MANY = 10_000
 MOST_DRAWN = 100

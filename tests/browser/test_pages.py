@@ -12,6 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 from streamgauge.server.serving import Server
 from tests.browser.conftest import PAGES, Complaints, Scene, Serve, show
 
+pytestmark = pytest.mark.browser
+
 # Elements that one can act on; those of a group that moves its own focus have tabindex -1.
 REACHABLE = """
 () => {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from streamgauge.server.story import Act, Stage, Story
 from tests.browser.conftest import SENSOR, Complaints, Scene, show
+
+pytestmark = pytest.mark.browser
 
 # Lines of the grid of a chart over answers at some instants.
 GRID = """

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pytest
 from playwright.sync_api import Browser, expect
 
 import streamgauge as sg
 from streamgauge.sources.plant import Plant
 from tests.browser.conftest import SENSOR, Complaints, Serve, show
 from tests.goldens import regolding
+
+pytestmark = pytest.mark.browser
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 PLANT = Plant(n_sensors=50, seed=7, outage_rate=0.0, burst_rate=0.0)

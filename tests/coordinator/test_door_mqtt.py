@@ -18,6 +18,7 @@ from tests.coordinator.world import STREAM
 from tests.mosquitto_broker import Mosquitto, free_port
 
 paho = pytest.importorskip("paho.mqtt.client")
+pytestmark = [pytest.mark.broker, pytest.mark.kills]
 
 
 class Clerk:

@@ -18,6 +18,7 @@ from streamgauge.edge.readings_mqtt import WAITING, MqttReadings
 from streamgauge.testing.waiting import wait_until
 from tests.edge.doors import MqttDoor, SafeDesk, broker
 
+pytestmark = pytest.mark.broker
 TIMEOUT = 30.0
 
 

@@ -32,6 +32,7 @@ def check_nothing_is_wrong(verdict: Verdict) -> None:
 def check_what_was_not_read_is_marked(scene: Scene, verdict: Verdict) -> None:
     """Every answer that rests on an agent is marked at each tick that the agent was dead at."""
     for death in scene.deaths:
+        assert len(scene.missed(death)) >= scene.least_missed
         missed = {tick for tick in scene.missed(death) if tick >= scene.since}
         for question in QUESTIONS:
             if any(site == death.site for site, _ in question.members):

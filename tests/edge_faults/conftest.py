@@ -13,9 +13,9 @@ from tests.edge_faults.scene import Scene
 def stage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Scene]:
-    """A module may say in `LATENCY` how long ticks wait."""
-    latency = getattr(request.module, "LATENCY", "1500 ms")
-    with Scene(tmp_path_factory.mktemp("scene"), latency=latency) as found:
+    """A module may say in `BEAT` how often agents are to be heard."""
+    beat = getattr(request.module, "BEAT", "250 ms")
+    with Scene(tmp_path_factory.mktemp("scene"), beat=beat) as found:
         yield found
 
 

@@ -36,13 +36,13 @@ GUARANTEED WITHIN 1;
 """
 
 
-def main(home: str, latency: str, broker: str, tokens: str) -> None:
+def main(home: str, beat: str, broker: str, tokens: str) -> None:
     with sg.connect(home, engine="local") as gauge:
         source = sg.agents(
             "http://127.0.0.1:0",
             broker=broker or None,
-            latency=latency,
-            beat="250 ms",
+            latency="1 s",
+            beat=beat,
             adjust="2 s",
             tokens=tokens or None,
         )

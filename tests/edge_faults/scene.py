@@ -63,15 +63,15 @@ class Scene:
         Address of an MQTT broker that the agents use; None: they speak HTTP through relays.
     tokens
         Lines of a token file that the job demands.
-    latency
-        How long a tick waits for reports.
+    beat
+        How often the job is to hear from an agent; one silent for three beats loses its name.
     """
 
     def __init__(
-        self, directory: Path, *, broker: str = "", tokens: str = "", latency: str = "1500 ms"
+        self, directory: Path, *, broker: str = "", tokens: str = "", beat: str = "250 ms"
     ) -> None:
         self.directory = directory
-        self.latency = latency
+        self.beat = beat
         self.home = directory / "home"
         self.broker = broker
         self.tokens = directory / "tokens" if tokens else None
@@ -82,6 +82,7 @@ class Scene:
         self.agents: dict[str, ForkServerProcess] = {}
         self.since = 0
         self.deaths: list[Death] = []
+        self.least_missed = 0
         self._answers: list[Answer] = []
         self._epoch = 0
 
@@ -100,7 +101,7 @@ class Scene:
         address = self.home / "edge" / "tags" / "address"
         address.unlink(missing_ok=True)
         tokens = "" if self.tokens is None else str(self.tokens)
-        told = (str(self.home), self.latency, self.broker, tokens)
+        told = (str(self.home), self.beat, self.broker, tokens)
         self.job = started = forked.start(run_job, *told, output=self.output("job"))
         wait_until(
             lambda: address.exists() or started.exitcode is not None,
@@ -227,6 +228,7 @@ class Scene:
         self.wait(lambda: self.now() > 0 and self._kept(names), "unmarked answers of all queries")
         self.since = self.now()
         self.deaths.clear()
+        self.least_missed = 0
         for relay in self.relays.values():
             relay.counts.clear()
 

@@ -11,6 +11,8 @@ import streamgauge as sg
 from streamgauge.audit.report import read
 from tests.audit.walking import Walk, deferred, narrow_bars, sampled, sketches
 
+pytestmark = pytest.mark.nightly
+
 SEED = int(os.environ.get("STREAMGAUGE_SEED", "1000"))
 PAGES = 800
 

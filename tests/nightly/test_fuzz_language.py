@@ -14,6 +14,8 @@ from streamgauge.language.words import pieces, words
 from streamgauge.testing.damaged import SCRAPS
 from tests.language.test_fuzz import survives
 
+pytestmark = pytest.mark.nightly
+
 ROOT = Path(__file__).parents[2]
 SEED = int(os.environ.get("STREAMGAUGE_SEED", "1"))
 EACH = 500_000
