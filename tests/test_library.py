@@ -43,13 +43,13 @@ from tests.library import (
     unchanged,
     write,
 )
+from tests.profile import NIGHTLY
 
 pytestmark = pytest.mark.slow
 
 EH_COUNT = "src/streamgauge/synopses/windowed/eh_count.py"
 WINDOWED = ROOT / "tests" / "synopses" / "test_windowed.py"
 HERE = __name__
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 
 
 def changed(path: Path) -> dict[str, str]:

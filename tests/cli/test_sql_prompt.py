@@ -151,6 +151,7 @@ def terminal(*command: str) -> Iterator[Terminal]:
         os.close(opened.main)
 
 
+@pytest.mark.kills
 def test_a_real_terminal(home: Path) -> None:
     command = (sys.executable, "-m", "streamgauge", "sql", "--home", str(home))
     with terminal(*command) as opened:

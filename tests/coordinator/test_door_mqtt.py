@@ -17,9 +17,8 @@ from streamgauge.testing.waiting import wait_until
 from tests.coordinator.world import STREAM
 from tests.mosquitto_broker import Mosquitto, free_port
 
-pytestmark = pytest.mark.broker
-
 paho = pytest.importorskip("paho.mqtt.client")
+pytestmark = [pytest.mark.broker, pytest.mark.kills]
 
 
 class Clerk:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from streamgauge.kernel.time import SECOND
 from tests.coordinator.world import WIDTHS, Source, World, walk
+from tests.profile import examples
 
 pytestmark = pytest.mark.slow
 
@@ -141,7 +142,7 @@ class Run:
             self.world.pass_time(SECOND)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(events, max_size=120),
     st.tuples(st.integers(-300_000, 300_000), st.integers(-300_000, 300_000)),

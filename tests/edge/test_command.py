@@ -15,8 +15,7 @@ from bench.filters_agent import run_command, walk_lines
 from streamgauge.testing.waiting import wait_until
 from tests.edge.doors import HttpDoor, refusal
 
-pytestmark = pytest.mark.slow
-
+pytestmark = pytest.mark.kills
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"numpy", "pandas", "pyarrow", "pyspark", "scipy", "numba", "rich", "lark"}
 

@@ -19,7 +19,6 @@ from streamgauge.testing.waiting import wait_until
 from tests.edge.doors import MqttDoor, SafeDesk, broker
 
 pytestmark = pytest.mark.broker
-
 TIMEOUT = 30.0
 
 

@@ -18,8 +18,7 @@ from streamgauge.filters.bound import EVERY_READING, NOTHING, Grant, Update
 from streamgauge.kernel.errors import SourceFailure, StateTooOld
 from streamgauge.testing.waiting import wait_until
 
-pytestmark = pytest.mark.slow
-
+pytestmark = pytest.mark.kills
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -1,4 +1,4 @@
-"""A process that listens until it is killed. Usage: listener.py SUBSCRIPTION-AS-JSON"""
+"""A process that listens until it is killed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import threading
 from streamgauge.engine.subscriber import Subscriber
 from streamgauge.engine.subscription import Subscription
 
-if __name__ == "__main__":
-    with Subscriber(Subscription.of(json.loads(sys.argv[1]))) as subscriber:
+
+def main(told: str) -> None:
+    """Listen as a subscription says, given as JSON."""
+    with Subscriber(Subscription.of(json.loads(told))) as subscriber:
         while subscriber.failure is None:
             threading.Event().wait(0.01)
         sys.exit(str(subscriber.failure))

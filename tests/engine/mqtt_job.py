@@ -1,8 +1,7 @@
-"""A job that reads MQTT until it is killed. Usage: mqtt_job.py HOME URL [spark]"""
+"""A job that reads MQTT until it is killed."""
 
 from __future__ import annotations
 
-import sys
 import threading
 
 import streamgauge as sg
@@ -19,8 +18,8 @@ def declared(home: str, url: str, engine: str = "local") -> sg.Gauge:
     return gauge
 
 
-if __name__ == "__main__":
-    with declared(*sys.argv[1:]) as gauge:
+def main(home: str, url: str) -> None:
+    with declared(home, url) as gauge:
         gauge.start()
         while True:
             gauge.check()

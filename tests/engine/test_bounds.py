@@ -21,6 +21,7 @@ from streamgauge.testing.deferrals import DeferredLife
 from streamgauge.testing.replay import replay, run_pages, same_answer, sort_key, write_pages
 from streamgauge.testing.strategies import Workload, resplit
 from tests.engine.bounded_lives import bounded_lives
+from tests.profile import examples
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +42,7 @@ def texts(root: Path, workload: Workload, *, shards: int = 1, forget: bool = Fal
     return sorted(repr(replace(answer, epoch=0)) for answer in found)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(20))
 @given(life=bounded_lives())
 def test_bounds_agree_with_the_reference(life: DeferredLife) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -50,7 +51,7 @@ def test_bounds_agree_with_the_reference(life: DeferredLife) -> None:
         compare(found, evaluate(workload.pages))
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(8))
 @given(life=bounded_lives(), data=st.data())
 def test_answers_do_not_depend_on_pages(life: DeferredLife, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -59,7 +60,7 @@ def test_answers_do_not_depend_on_pages(life: DeferredLife, data: st.DataObject)
         assert texts(Path(directory), workload) == texts(Path(directory), other)
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(8))
 @given(life=bounded_lives(), shards=st.integers(1, 3))
 def test_answers_do_not_depend_on_shards_or_restarts(life: DeferredLife, shards: int) -> None:
     with tempfile.TemporaryDirectory() as directory:

@@ -29,6 +29,7 @@ from streamgauge.testing.replay import (
     write_pages,
 )
 from streamgauge.testing.strategies import SCHEMA, Workload, resplit
+from tests.profile import examples
 
 pytestmark = pytest.mark.slow
 
@@ -61,31 +62,31 @@ def texts(root: Path, workload: Workload, *, shards: int = 1, forget: bool = Fal
     return sorted(repr(replace(answer, epoch=0)) for answer in found)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 @given(life=deferred_lives(declared=st.just(PLAIN), changing=False))
 def test_steady_queries_agree_with_the_reference(life: DeferredLife) -> None:
     check(life)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 @given(life=deferred_lives())
 def test_all_that_happens_to_queries_agrees_with_the_reference(life: DeferredLife) -> None:
     check(life)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(15))
 @given(life=deferred_lives(declared=st.just(REVISING)))
 def test_late_rows_that_are_folded_agree_with_the_reference(life: DeferredLife) -> None:
     check(life)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(15))
 @given(life=deferred_lives(regimes=("", "timer", "watch")))
 def test_regimes_that_are_chosen_agree_with_the_reference(life: DeferredLife) -> None:
     check(life)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(15))
 @given(life=deferred_lives(regimes=("", "timer", "watch")), data=st.data())
 def test_answers_do_not_depend_on_pages(life: DeferredLife, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -94,7 +95,7 @@ def test_answers_do_not_depend_on_pages(life: DeferredLife, data: st.DataObject)
         assert texts(Path(directory), workload) == texts(Path(directory), other)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(15))
 @given(life=deferred_lives(), shards=st.integers(1, 3))
 def test_answers_do_not_depend_on_shards_or_restarts(life: DeferredLife, shards: int) -> None:
     """Where regimes are asked for; what is chosen depends on what else a shard does."""
@@ -104,7 +105,7 @@ def test_answers_do_not_depend_on_shards_or_restarts(life: DeferredLife, shards:
         assert texts(Path(directory), workload, shards=shards, forget=True) == one
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(15))
 @given(life=deferred_lives(regimes=("", "timer", "watch")), shards=st.integers(1, 2))
 def test_the_newest_answers_are_the_last_of_the_log(life: DeferredLife, shards: int) -> None:
     with tempfile.TemporaryDirectory() as directory:

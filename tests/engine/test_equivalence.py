@@ -16,6 +16,7 @@ from streamgauge.kernel.time import DAY
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.testing.replay import replay, same_answer, sort_key
 from streamgauge.testing.strategies import SCHEMA, Workload, resplit, workloads
+from tests.profile import examples
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +37,7 @@ def run(workload: Workload, *, shards: int = 1, forget: bool = False) -> list[An
 
 
 @pytest.mark.budget(60, "twenty histories, each evaluated row by row in plain Python as well")
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(workload=workloads())
 def test_shards_agree_with_the_reference(workload: Workload) -> None:
     compare(run(workload), evaluate(workload.pages))
@@ -47,13 +48,13 @@ REVISING = Stream(
 )
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(10))
 @given(workload=workloads(declared=st.just(REVISING), lulls=False))
 def test_revisions_agree_with_the_reference(workload: Workload) -> None:
     compare(run(workload), evaluate(workload.pages))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(8))
 @given(workload=workloads(), data=st.data())
 def test_answers_do_not_depend_on_pages(workload: Workload, data: st.DataObject) -> None:
     """Byte for byte, but for the number of the epoch."""
@@ -63,7 +64,7 @@ def test_answers_do_not_depend_on_pages(workload: Workload, data: st.DataObject)
     assert sorted(map(repr, one)) == sorted(map(repr, two))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(8))
 @given(workload=workloads(), shards=st.integers(2, 4))
 def test_answers_do_not_depend_on_shards_or_restarts(workload: Workload, shards: int) -> None:
     """Byte for byte, with all state read from disk before every epoch."""

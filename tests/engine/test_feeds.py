@@ -134,7 +134,9 @@ def test_a_feed_that_fails_is_told_and_ends_the_waiting(
     assert shown(gauge, "r")["feed"] == "failed", "what ended a job is told after its end"
 
 
+@pytest.mark.slow
 @pytest.mark.broker
+@pytest.mark.kills
 def test_a_broker_that_is_away_is_told(gauge: sg.Gauge, tmp_path: Path) -> None:
     (tmp_path / "broker").mkdir()
     with Mosquitto(tmp_path / "broker", keeps=True) as broker:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +15,12 @@ from streamgauge.kernel.errors import BindError
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.testing.waiting import wait_until
-from tests.engine.mqtt_job import SCHEMA, declared
+from tests import forked
+from tests.engine.mqtt_job import SCHEMA, declared, main
 from tests.mosquitto_broker import Mosquitto
 from tests.mqtt_publishing import PATIENCE, Flow, Publisher
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.slow, pytest.mark.broker]
 
 
 @pytest.fixture
@@ -104,11 +103,11 @@ def test_raw_payloads_and_the_time_of_arrival(broker: Mosquitto, tmp_path: Path)
 
 
 @pytest.mark.kills
+@pytest.mark.parametrize("kills", [2, pytest.param(4, marks=pytest.mark.nightly)])
 def test_kills_of_the_job_lose_nothing_and_repeat_nothing(
-    broker: Mosquitto, tmp_path: Path
+    broker: Mosquitto, tmp_path: Path, kills: int
 ) -> None:
     home = tmp_path / "home"
-    command = [sys.executable, str(Path(__file__).with_name("mqtt_job.py")), str(home), broker.url]
     gauge = declared(str(home), broker.url)
     with gauge:
         gauge.start()
@@ -117,18 +116,18 @@ def test_kills_of_the_job_lose_nothing_and_repeat_nothing(
         Flow(broker, "sensors/a", text) as one,
         Flow(broker, "sensors/b", text) as other,
     ):
-        for turn in range(4):
+        for turn in range(kills):
             before = sum(landed(gauge.home).values())
-            with subprocess.Popen(command) as job:
-                wait_until(
-                    lambda n=before + 90 + 170 * turn: (
-                        job.poll() is not None or sum(landed(gauge.home).values()) > n
-                    ),
-                    PATIENCE,
+            job = forked.start(main, str(home), broker.url, output=tmp_path / "job.log")
+            try:
+                forked.wait_for(
+                    job,
+                    lambda n=before + 90 + 170 * turn: sum(landed(gauge.home).values()) > n,
+                    2 * PATIENCE,
                     what="rows of this turn",
                 )
-                assert job.poll() is None, "the job ended by itself"
-                job.kill()
+            finally:
+                forked.kill(job)
     sent = [
         (f"sensors/{n}", json.loads(t)["id"]) for n, f in (("a", one), ("b", other)) for t in f.sent
     ]

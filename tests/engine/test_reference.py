@@ -43,6 +43,7 @@ from streamgauge.testing.strategies import (
     workloads,
 )
 from streamgauge.windows.window import Landmark, Now, Partition, Range, Rows
+from tests.profile import examples
 
 pytestmark = pytest.mark.slow
 
@@ -518,13 +519,13 @@ def comparable(workload: Workload) -> list[str]:
 
 
 @given(workloads(changing=False), st.data())
-@settings(max_examples=40)
+@settings(max_examples=examples(20))
 def test_answers_do_not_hang_on_pages(workload: Workload, data: st.DataObject) -> None:
     assert comparable(resplit(data.draw, workload)) == comparable(workload)
 
 
 @given(workloads(lulls=False), st.data())
-@settings(max_examples=40)
+@settings(max_examples=examples(20))
 def test_changes_hang_on_their_place_among_the_rows(
     workload: Workload, data: st.DataObject
 ) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import logging
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,11 +16,13 @@ from streamgauge.engine.subscription import Subscription
 from streamgauge.kernel.errors import BindError, EngineFailure, SourceFailure
 from streamgauge.log.messages import Messages
 from streamgauge.testing.waiting import wait_until
+from tests import forked
 from tests.certificate import certificate
+from tests.engine.listener import main
 from tests.mosquitto_broker import USER, Mosquitto
 from tests.mqtt_publishing import PATIENCE, Flow, Publisher, paho
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.slow, pytest.mark.broker, pytest.mark.kills]
 
 
 @pytest.fixture
@@ -94,34 +94,32 @@ def test_what_is_published_while_nobody_listens_is_kept_by_the_broker(
     assert kept(tmp_path) == once(["1", "2", "3"])
 
 
-@pytest.mark.kills
+@pytest.mark.parametrize("kills", [2, pytest.param(5, marks=pytest.mark.nightly)])
 def test_a_killed_listener_loses_nothing_and_repeats_nothing(
-    broker: Mosquitto, tmp_path: Path
+    broker: Mosquitto, tmp_path: Path, kills: int
 ) -> None:
-    command = [sys.executable, str(Path(__file__).with_name("listener.py"))]
-    command.append(json.dumps(options(broker, tmp_path)))
-    card = tmp_path / "spool" / "heard.json"
+    told, output = json.dumps(options(broker, tmp_path)), tmp_path / "listener.log"
     parts = tmp_path / "spool" / "messages"
-    with subprocess.Popen(command) as first:
-        wait_until(card.exists, PATIENCE, what="the first subscription")
-        first.kill()
+
+    def written() -> int:
+        return sum(part.stat().st_size for part in parts.glob("*.spool"))
+
+    def killed_after(condition: Callable[[], object], what: str) -> None:
+        listener = forked.start(main, told, output=output)
+        try:
+            forked.wait_for(listener, condition, 2 * PATIENCE, what=what, every=0.001)
+        finally:
+            forked.kill(listener)
+
+    killed_after((tmp_path / "spool" / "heard.json").exists, "the first subscription")
     with (
         Flow(broker, "sensors/a", lambda k: f"a{k}") as one,
         Flow(broker, "sensors/b", lambda k: f"b{k}") as other,
     ):
-        for turn in range(5):
-            with subprocess.Popen(command) as process:
-                before = sum(p.stat().st_size for p in parts.glob("*.spool"))
-                # Some thousand bytes more than before, a different number each time.
-                wait_until(
-                    lambda b=before, t=turn: (
-                        sum(p.stat().st_size for p in parts.glob("*.spool")) > b + 7_000 + 3_100 * t
-                    ),
-                    PATIENCE,
-                    what="messages to be written",
-                    every=0.001,
-                )
-                process.kill()
+        for turn in range(kills):
+            # Some thousand bytes more than before, a different number each time.
+            enough = written() + 7_000 + 3_100 * turn
+            killed_after(lambda n=enough: written() > n, "messages to be written")
     sent = one.sent + other.sent
     with subscriber(broker, tmp_path) as heard:
         wait_until(lambda: heard.messages.next >= len(sent), PATIENCE, what="all messages")

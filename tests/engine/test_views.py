@@ -26,6 +26,7 @@ from streamgauge.testing.feeds import FUNCTIONS, ROOMS, Feed, Split, feeds, spli
 from streamgauge.testing.plans import plans
 from streamgauge.testing.replay import run_pages, write_pages
 from streamgauge.testing.rows import table_of
+from tests.profile import examples
 
 pytestmark = pytest.mark.slow
 
@@ -120,7 +121,7 @@ def only(feed: Feed, view: View) -> Feed:
     return Feed(streams, rows, tables, feed.end)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), suppress_health_check=list(HealthCheck))
 @given(st.data(), st.integers(1, 3), st.booleans())
 def test_views_agree_with_the_reference(data: st.DataObject, shards: int, forget: bool) -> None:
     feed = data.draw(feeds())
@@ -146,7 +147,7 @@ def test_views_agree_with_the_reference(data: st.DataObject, shards: int, forget
                 assert bag(held) == dict(relation(view.plan, world, world.closed() or 0))
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), suppress_health_check=list(HealthCheck))
 @given(st.data(), st.integers(1, 2), st.booleans(), st.booleans())
 def test_views_that_begin_later(
     data: st.DataObject, shards: int, forget: bool, with_history: bool

@@ -14,6 +14,7 @@ from streamgauge.filters.bound import EVERY_READING, NOTHING, Grant, Update
 from streamgauge.filters.constraints import Constraints
 from streamgauge.filters.manager import Policy, PrecisionManager
 from streamgauge.filters.source import SourceFilter
+from tests.profile import examples
 
 pytestmark = pytest.mark.slow
 
@@ -287,7 +288,7 @@ moves = st.lists(
 
 
 @given(moves)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_sources_never_hold_more_than_is_counted_and_budgets_hold(
     history: list[tuple[str, int, Any]],
 ) -> None:

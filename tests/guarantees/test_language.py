@@ -30,11 +30,11 @@ from streamgauge.contracts.answer import Answer
 from streamgauge.kernel.time import MINUTE, instant
 from streamgauge.plan.query import Query
 from streamgauge.results.change_log import as_answers
+from tests.profile import NIGHTLY
 
 pytestmark = pytest.mark.slow
 
 FIRST_SEED = int(os.environ.get("STREAMGAUGE_SEED", "1000"))
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 START = instant("2026-01-01")
 GROUPS = ("a", "b", "c", "d")
 ITEM = 7

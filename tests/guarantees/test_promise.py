@@ -22,11 +22,11 @@ from streamgauge.promise.buckets import Bools, Floats, UInts64
 from streamgauge.promise.interval import Bar
 from streamgauge.promise.promise import Promise
 from streamgauge.promise.summary import Summary
+from tests.profile import NIGHTLY
 
 pytestmark = pytest.mark.slow
 
 SEED = int(os.environ.get("STREAMGAUGE_SEED", "1000"))
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 TRIALS = 3000 if NIGHTLY else 333
 DELTA = 0.05
 PANES, ROWS, BUCKETS = 2, 200, 4

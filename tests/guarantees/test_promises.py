@@ -14,11 +14,11 @@ import pytest
 from streamgauge.checks.streams import STREAMS
 from streamgauge.checks.trials import NAMED, TIGHT, on_stream, on_tight
 from streamgauge.synopses import REGISTRY
+from tests.profile import NIGHTLY
 
 pytestmark = pytest.mark.slow
 
 FIRST_SEED = int(os.environ.get("STREAMGAUGE_SEED", "1000"))
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 KINDS = sorted(REGISTRY)
 
 

@@ -9,11 +9,12 @@ from streamgauge.language.parse import parse, parse_all, parse_directly
 from streamgauge.language.render import render
 from streamgauge.language.statements import Statement
 from streamgauge.testing.statements import statements
+from tests.profile import examples
 
 pytestmark = pytest.mark.slow
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(150))
 @given(statements())
 def test_rendered_text_parses_to_the_same_statement(statement: Statement) -> None:
     text = render(statement)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.chaos.killing import everything, finish, kill_after_epochs, plant_files
 
-pytestmark = pytest.mark.nightly
+pytestmark = [pytest.mark.nightly, pytest.mark.jvm, pytest.mark.kills]
 
 
 def test_spark_driver_killed_twenty_five_times(tmp_path: Path) -> None:

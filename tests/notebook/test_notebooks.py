@@ -21,6 +21,7 @@ def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("interruption" in text and "not met" in text for text in texts)
 
 
+@pytest.mark.nightly
 def test_promising_tuples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = EXAMPLES / "promising_tuples.ipynb"
     assert_as_before(path, ran(path, tmp_path, monkeypatch))

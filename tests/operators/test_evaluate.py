@@ -23,6 +23,7 @@ from streamgauge.testing.expressions import (
     WORDS,
     typed_expressions,
 )
+from tests.profile import examples
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +67,7 @@ def cast(value: Any, kind: str) -> Expr:
     return Expr("cast", (value if isinstance(value, Expr) else literal(value),), kind)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.data(), kind=st.sampled_from(KINDS), rows=st.lists(CELLS, min_size=1, max_size=6))
 def test_columns_agree_with_rows(data: st.DataObject, kind: str, rows: list[Any]) -> None:
     expr = data.draw(typed_expressions(SCHEMA, kind))

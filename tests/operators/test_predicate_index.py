@@ -19,6 +19,7 @@ from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.expression import Expr, call, column, conjunction, literal
 from streamgauge.operators.predicate_index import PredicateIndex
 from streamgauge.streams.schema import TYPES, Schema
+from tests.profile import examples
 
 pytestmark = pytest.mark.slow
 
@@ -124,7 +125,7 @@ COSTS = {"lists": (0.0, 1e9), "mixed": (1.0, 1.0), "bits": (1e9, 0.0)}
 
 
 @pytest.mark.parametrize("costs", COSTS.values(), ids=COSTS.keys())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(conditions=CONDITIONS, rows=ROWS, typed=st.booleans(), sampled=st.booleans())
 def test_the_index_equals_each_condition_by_itself(
     costs: tuple[float, float],

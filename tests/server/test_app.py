@@ -190,6 +190,7 @@ def test_the_description_names_every_route(client: httpx.Client) -> None:
     assert "Problem" in described["components"]["schemas"]
 
 
+@pytest.mark.kills
 def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "streamgauge", "serve", "--home", str(tmp_path / "home"),
                "--engine", "local", "--listen", "http://127.0.0.1:0", "--log", "json"]  # fmt: skip

@@ -318,6 +318,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.kills
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("taken_first", [False, True])
 def test_a_process_killed_between_two_steps(
