@@ -36,7 +36,8 @@ LIST = ROOT / "tests" / "faults.toml"
 RECORD = ROOT / ".reach"
 COPIED = (
     "src", "tests", "tools", "docs", "examples", "bench",
-    "conftest.py", "pyproject.toml", "Makefile", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGES.md",
+    "conftest.py", "pyproject.toml", "Makefile",
+    "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGES.md",
     "requirements-dev.lock", ".ci",
 )  # fmt: skip
 COMMANDS = ("quick", "test", "nightly")
