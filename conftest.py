@@ -41,14 +41,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
+def pytest_collection() -> None:
     """Collect tests without looking for garbage: all that is made stays."""
-    del session
     gc.disable()
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+def pytest_collection_finish() -> None:
     """Leave what was collected out of every later search: it took a tenth of the run."""
-    del session
     gc.freeze()
     gc.enable()

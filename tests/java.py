@@ -15,15 +15,16 @@ from pathlib import Path
 import pyspark
 from pyspark import SparkContext
 
-from streamgauge.engine.spark.session import java_version, open_session
+from streamgauge.engine.spark.session import SETTINGS, open_session
 
 # A JVM of a few minutes never earns back what its second compiler costs.
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+DRIVER = "spark.driver.extraJavaOptions"
 
 
 def archive() -> Path:
-    """The file of classes for the Java and the Spark of this environment."""
-    return Path(sys.prefix) / f"spark-{pyspark.__version__}-java-{java_version()}.jsa"
+    """The file of classes for the Spark of this environment."""
+    return Path(sys.prefix) / f"spark-{pyspark.__version__}.jsa"
 
 
 def spark_options() -> tuple[str, ...]:
@@ -31,6 +32,11 @@ def spark_options() -> tuple[str, ...]:
     found = archive()
     shared = (f"-XX:SharedArchiveFile={found}", "-Xlog:disable") if found.exists() else ()
     return (*QUICK, *shared)
+
+
+def driver_options() -> dict[str, str]:
+    """The setting of a driver that is started for a test."""
+    return {DRIVER: " ".join((SETTINGS[DRIVER], *spark_options()))}
 
 
 def write_archive() -> None:
@@ -41,7 +47,7 @@ def write_archive() -> None:
     found = archive()
     partial = found.with_suffix(f".{os.getpid()}")
     written = (f"-XX:ArchiveClassesAtExit={partial}", "-Xlog:disable")
-    victim.SPARK[victim.JAVA] = " ".join((victim.SPARK[victim.JAVA], *written))
+    victim.SPARK[DRIVER] = " ".join((victim.SPARK[DRIVER], *written))
     with tempfile.TemporaryDirectory() as place:
         files = killing.plant_files(Path(place) / "files", n_files=2)
         victim.main(f"{place}/home", str(files), "spark", killing.MASTER)
@@ -56,4 +62,5 @@ def write_archive() -> None:
 
 if __name__ == "__main__":
     if not archive().exists():
+        print("Java writes down the classes of Spark, once, so that tests start it sooner")
         write_archive()

@@ -12,13 +12,11 @@ import threading
 from pathlib import Path
 
 import streamgauge as sg
-from streamgauge.engine.spark.session import SETTINGS
-from tests.java import spark_options
+from tests.java import driver_options, spark_options
 
-JAVA = "spark.driver.extraJavaOptions"
 SPARK = {
     "spark.driver.memory": "1g",
-    JAVA: " ".join((SETTINGS[JAVA], *spark_options())),
+    **driver_options(),
     "spark.executor.memory": "700m",
     "spark.executor.extraJavaOptions": " ".join(spark_options()),
 }

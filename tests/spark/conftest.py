@@ -8,11 +8,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 import streamgauge as sg
-from streamgauge.engine.spark.session import SETTINGS, open_session
+from streamgauge.engine.spark.session import open_session
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.testing.waiting import wait_until
 from tests.connectors import fetch_connectors
-from tests.java import spark_options
+from tests.java import driver_options
 from tests.spark.warm import warm_python
 
 MASTER = "local[2,4]"
@@ -26,8 +26,7 @@ def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     with warm_python() as program:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PYSPARK_PYTHON", str(program))
-            key = "spark.driver.extraJavaOptions"
-            session = open_session(MASTER, {key: " ".join((SETTINGS[key], *spark_options()))})
+            session = open_session(MASTER, driver_options())
         yield session
         session.stop()
 

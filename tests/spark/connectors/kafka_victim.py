@@ -10,13 +10,11 @@ import threading
 from typing import Any
 
 from streamgauge.engine.spark import kafka
-from streamgauge.engine.spark.session import SETTINGS, open_session
+from streamgauge.engine.spark.session import open_session
 from streamgauge.log.batches import Batch, put_batch
 from streamgauge.log.home import Home
 from streamgauge.streams.stream import Stream
-from tests.java import spark_options
-
-JAVA = "spark.driver.extraJavaOptions"
+from tests.java import driver_options
 
 
 def main(home: str, declared: str, moment: str) -> None:
@@ -32,10 +30,7 @@ def main(home: str, declared: str, moment: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     kafka.put_batch = deadly
-    session = open_session(
-        "local[2]",
-        {"spark.driver.memory": "1g", JAVA: " ".join((SETTINGS[JAVA], *spark_options()))},
-    )
+    session = open_session("local[2]", {"spark.driver.memory": "1g", **driver_options()})
     stream = Stream.from_dict(json.loads(declared))
     kafka.KafkaFeed(session, Home.open(home, shards=1), stream).start()
     threading.Event().wait(500)

@@ -230,7 +230,7 @@ def test_the_local_engine_says_that_it_cannot(tmp_path: Path) -> None:
     gauge.stop()
 
 
-@pytest.mark.budget(90, "three drivers, each with a JVM of its own")
+@pytest.mark.budget(90, "two drivers, each with a JVM of its own")
 @pytest.mark.kills
 def test_killed_before_and_after_a_batch_is_in_place_each_record_lands_once(
     spark: SparkSession, broker: Broker, tmp_path: Path
