@@ -17,12 +17,12 @@ PYTHON = $(shell tools/find_python.sh)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo quick spark test nightly faults lint fix bench docs lock clean java broker browser classes
+.PHONY: help install demo quick spark test nightly faults lint fix bench docs lock clean java broker browser classes kernels signatures
 
 help: ## list the verbs
 	@echo "Streamgauge: standing queries with stated errors. Start with: make demo"
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(STAMP) ## make .venv with the package and the developer tools
 
@@ -52,27 +52,34 @@ browser:
 classes: java install
 	@$(BIN)/python -m tests.java 2>/dev/null || echo "Java could not; tests start Spark without"
 
+# Compiling takes longer than what it speeds up, so it is done once, by all cores, and kept.
+kernels: install
+	@$(BIN)/python -m streamgauge.kernel.precompile
+
+signatures: kernels ## list the kernels that tests have compiled, for `make kernels`
+	@$(BIN)/python -m streamgauge.kernel.signatures
+
 demo: java install ## a synthetic plant on a page that tells a story; prints its address
 	@$(BIN)/streamgauge demo
 
 # JAVA_HOME points nowhere so that a quick test that needs Java fails here, not on another machine.
-quick: install ## run the tests of less than a minute, which need no Java, broker or browser
+quick: install kernels ## run the tests of less than a minute, which need no Java, broker or browser
 	@JAVA_HOME=$(CURDIR)/no-java $(BIN)/python -m pytest -q -n 2 --quick --budget 45
 
-spark: java install classes ## run the tests that need a Java runtime
+spark: java install classes kernels ## run the tests that need a Java runtime
 	@$(BIN)/python -m pytest -n 2 -m "jvm and not nightly"
 
-test: java broker browser install classes lint ## run lint and every test but the nightly ones, in 15 minutes
+test: java broker browser install classes kernels lint ## run lint and every test but the nightly ones, in 15 minutes
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --budget 900 -m "not nightly"
 
 # Alone, because nightly tests measure and kill; everything of the library, whether it changed or not,
 # and what passed is locked: `make test` tries it again when its text changes.
-nightly: java broker browser install classes lint ## run every test, long ones too, with fresh random seeds
+nightly: java broker browser install classes kernels lint ## run every test, long ones too, with fresh random seeds
 	@HYPOTHESIS_PROFILE=nightly STREAMGAUGE_LIBRARY=all STREAMGAUGE_SEED=$$(date +%Y%m%d)000 \
 		$(BIN)/python -m pytest
 	@$(BIN)/python -m tests.library --write
 
-faults: java broker browser install classes ## plant faults, one at a time, and say which command catches each
+faults: java broker browser install classes kernels ## plant faults, one at a time, and say which command catches each
 	@tools/seed_faults
 
 lint: install ## check format, style, types and the order of imports

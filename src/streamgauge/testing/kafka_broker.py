@@ -133,7 +133,8 @@ class Broker:
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
         self._program = [java, "-Xmx384m", *java_options, quiet, "-cp", f"{jars()}/*"]
         self._running: subprocess.Popen[bytes] | None = None
-        number = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # Its first letter is A: an id that begins with a dash would be read as an option.
+        number = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
         storage = ["kafka.tools.StorageTool", "format", "-t", number, "-c", str(self._settings)]
         subprocess.run([*self._program, *storage], check=True, capture_output=True, timeout=120)
 
