@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 
 import streamgauge as sg
+from streamgauge.engine.feeds import Feeds
 from streamgauge.kernel.errors import EngineFailure, SourceFailure
 from streamgauge.log.feeding import feeding_of
+from streamgauge.log.home import Home
 from streamgauge.log.replay import ReplayWriter
 from streamgauge.testing.waiting import wait_until
 from tests.mosquitto_broker import Mosquitto
@@ -72,6 +74,24 @@ def test_a_stream_that_is_dropped_here_is_fed_no_longer(gauge: sg.Gauge) -> None
     assert feeding_threads("plant")
     gauge.sql("DROP STREAM plant")
     wait_until(lambda: not feeding_threads("plant"), PATIENCE, what="the end of the feed")
+
+
+def test_a_stream_that_is_declared_again_with_another_source_is_fed_from_that(
+    tmp_path: Path,
+) -> None:
+    declared = []
+    for sensors in (3, 5):
+        gauge = sg.connect(tmp_path / f"{sensors}", engine="local", shards=1)
+        gauge.stream("plant", sg.plant(n_sensors=sensors), time="ts", key="series")
+        declared.append(gauge.trial().registry.streams["plant"])
+    feeds = Feeds(Home.open(tmp_path / "home", shards=1), lambda: None)
+    try:
+        feeds.start(declared[:1])
+        feeds.start(declared[1:])
+        assert [feed.stream for feed in feeds._all()] == declared[1:]
+        assert len(feeding_threads("plant")) == 1, "the old one has ended"
+    finally:
+        feeds.stop()
 
 
 def test_a_stream_that_this_job_cannot_feed_holds_nothing_up(

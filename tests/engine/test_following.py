@@ -11,6 +11,7 @@ from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.feeds import CHANGES
 from streamgauge.engine.following import Following
 from streamgauge.engine.lander import Lander
+from streamgauge.log import inbox
 from streamgauge.log.clearing import promise_no_longer, remove_cleared
 from streamgauge.log.journal import Journal
 
@@ -69,6 +70,20 @@ def test_a_refused_change_changes_nothing(gauge: sg.Gauge) -> None:
     gauge.sql("CREATE QUERY q AS SELECT AVG(value) FROM s [RANGE 1 MINUTE]")
     gauge.step()
     assert following.look() is not None
+    assert agree(following)
+
+
+def test_a_stream_whose_drop_was_refused_stays(gauge: sg.Gauge) -> None:
+    declare(gauge, "s")
+    gauge.step()
+    following = Following(gauge.home, "streams", CHANGES)
+    following.begin(gauge.registry().streams)
+    gauge.sql("CREATE QUERY q AS SELECT AVG(value) FROM s [RANGE 1 MINUTE]")
+    # As another process leaves it that has not heard of the query.
+    inbox.submit(gauge.home, {"do": "drop stream", "name": "s"})
+    gauge.step()
+    assert following.look() is not None
+    assert list(following.kept) == ["s"]
     assert agree(following)
 
 

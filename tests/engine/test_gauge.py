@@ -196,3 +196,41 @@ def test_a_record_that_lands_while_it_is_looked_for_is_found_in_its_page(
 
     monkeypatch.setattr(inbox, "names", landing)
     assert list(expected_registry(gauge.home).streams) == ["plant"]
+
+
+def test_explain_after_alter_is_of_the_query_as_it_will_be(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    write(tmp_path / "files" / "0.parquet", 1, 10)
+    gauge = connected(tmp_path)
+    gauge.register(total("q", sg.Range("10 s")))
+    run_out(gauge)
+    assert "q version 1" in gauge.explain("q")
+    gauge.alter(total("q", sg.Range("20 s")))
+    assert "q version 2" in gauge.explain("q")
+    run_out(gauge)
+    assert "q version 2" in gauge.explain("q")
+
+
+def test_the_latest_list_of_a_sketch_has_its_bars_the_right_way_round(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    numbers = list(range(30000))
+    times = pa.array([START + i * SECOND // 500 for i in numbers], pa.timestamp("us", tz="UTC"))
+    users = [f"u{i * i % 101}" for i in numbers]
+    rows = pa.table({"s": users, "ts": times, "x": pa.array(numbers, pa.float64())})
+    write_parquet(tmp_path / "files" / "0.parquet", rows)
+    gauge = connected(tmp_path)
+    gauge.register(
+        sg.Query(
+            "top", "line", sg.top_k("s", 3), window=sg.Range("30 s"), answer=sg.every("10 s"),
+            contract=sg.Contract.rank(0.05),
+        )
+    )  # fmt: skip
+    run_out(gauge)
+    found = gauge.latest("top")
+    assert len(found) == 3
+    assert all(answer.low <= answer.value <= answer.high for answer in found)
+    assert any(answer.low < answer.high for answer in found)
+    newest = max(answer.as_of for answer in as_answers(gauge.answers("top")))
+    given = [a for a in as_answers(gauge.answers("top")) if a.as_of == newest]
+    bars = sorted((a.group, a.low, a.high) for a in found)
+    assert bars == sorted((a.group, a.low, a.high) for a in given)

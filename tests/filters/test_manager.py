@@ -107,6 +107,12 @@ def test_unqueried_objects_send_nothing_and_some_send_all() -> None:
     assert manager.held[1] == 0.0
 
 
+def test_objects_that_have_a_bound_are_told_to_send_every_reading() -> None:
+    manager = started(2, 10.0)
+    found = manager.replace_constraints(average(2, 10.0), 2 * SECOND, every=[1])
+    assert [(grant.number, grant.width) for grant in found] == [(1, EVERY_READING)]
+
+
 def test_weaker_constraints_grow_with_replies() -> None:
     manager = started(2, 10.0)
     assert manager.replace_constraints(average(2, 40.0), 2 * SECOND) == []
