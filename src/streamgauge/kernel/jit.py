@@ -2,8 +2,9 @@
 
 Numba's own cache looks at the path and time of the file of a function, not at the files of what it
 calls. Here the cache of a module lives in a directory named after the text of the module and of all
-it imports from this package. So a stale kernel is never met, a change elsewhere costs nothing, and
-checkouts and environments with the same text share what any of them has compiled.
+that its kernels use from this package (`kernel_text.py`). So a stale kernel is never met, a change
+elsewhere costs nothing, and checkouts and environments with the same text share what any of them
+has compiled.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import Any
 
 import numba
 from numba.core import caching
+
+from streamgauge.kernel.kernel_text import deciding
 
 _ROOT = Path(__file__).parent.parent
 _IMPORT = re.compile(
@@ -56,6 +59,15 @@ def fingerprint(path: Path) -> str:
     return texts.hexdigest()
 
 
+@functools.cache
+def kernel_fingerprint(path: Path) -> str:
+    """Hash of all files that decide what the kernels of a file compile to."""
+    texts = hashlib.blake2b(digest_size=8)
+    for file in sorted(deciding(path)) if path.is_relative_to(_ROOT) else [path]:
+        texts.update(file.read_bytes())
+    return texts.hexdigest()
+
+
 def cache_root() -> Path | None:
     """Directory of compiled kernels; None where there is none that only this user can write.
 
@@ -81,7 +93,7 @@ class _ByText(caching._CacheLocator):
     def __init__(self, function: Callable[..., Any], file: str, root: Path) -> None:
         self._py_file = file
         self._line = function.__code__.co_firstlineno
-        self._stamp = fingerprint(Path(file))
+        self._stamp = kernel_fingerprint(Path(file))
         self._directory = root / f"{Path(file).stem}-{self._stamp}"
 
     @classmethod

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from numba.core.errors import NumbaError
 
-from streamgauge.kernel.jit import cache_root, fingerprint
+from streamgauge.kernel.jit import cache_root, kernel_fingerprint
 from streamgauge.kernel.signatures import found, listed
 
 Signatures = dict[str, list[list[str]]]
@@ -39,7 +39,7 @@ def mark(root: Path, module: str, kernels: Signatures) -> Path | None:
         return None
     file = Path(spec.origin)
     named = hashlib.blake2b(json.dumps(kernels).encode(), digest_size=8).hexdigest()
-    return root / f"{file.stem}-{fingerprint(file)}" / f"precompiled-{named}"
+    return root / f"{file.stem}-{kernel_fingerprint(file)}" / f"precompiled-{named}"
 
 
 def compile_module(module: str, kernels: Signatures, done: Path) -> None:
