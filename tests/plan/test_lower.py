@@ -260,3 +260,19 @@ def test_a_window_that_does_not_fit_is_refused_wherever_it_is() -> None:
     assert [str(node.window) for node in plan.walk() if isinstance(node, Windowed)] == [
         "range 1 min"
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT sym, price FROM trades ORDER BY price",
+        "SELECT sym FROM trades WHERE price > 1 ORDER BY size DESC",
+        "SELECT sym, price FROM trades [ROWS UNBOUNDED] ORDER BY price",
+        "SELECT ISTREAM(sym, price) FROM trades [RANGE 1 MINUTE] ORDER BY price",
+    ],
+)
+def test_an_order_of_an_unbounded_stream_is_refused(text: str) -> None:
+    with pytest.raises(BindError, match="ORDER BY cannot sort an unbounded stream") as found:
+        view_of(text)
+    assert "LIMIT 10" in found.value.hint
+    view_of(f"{text} LIMIT 3")

@@ -88,6 +88,7 @@ def lower(
 
 def _view(name: str, node: Node, said: Owed, registry: Registry, text: str) -> View:
     _refuse_tolerance(node, said)
+    nonblocking.check_order(node)
     if said.memory is not None:
         raise ContractUnsatisfiable(
             "no budget bounds the rows of a view",
