@@ -185,6 +185,7 @@ def _hint(blame: Blame) -> str:
 
 # What to write instead of a word of SQL that is not supported.
 _INSTEAD = {
+    "ASOF": "write JOIN b [PARTITION BY k ROWS 1] for the row in force of each k",
     "NATURAL": "write JOIN ... USING (column) with the columns that are to be equal",
     "LATERAL": "write a subquery in WHERE, or JOIN ... ON",
     "POSITIONAL": "write JOIN ... ON with the columns that are to be equal",
@@ -211,7 +212,7 @@ def _not_alias(blame: Blame, piece: Piece) -> str:
         return ""
     after = blame.part[blame.at + 1].text.upper() if blame.at + 1 < len(blame.part) else ""
     if after in ("JOIN", "OUTER", "LEFT", "RIGHT", "INNER", "SEMI", "ANTI") and word != "LATERAL":
-        joins = "supported are JOIN, LEFT JOIN and CROSS JOIN"
+        joins = "supported are JOIN, LEFT, RIGHT, FULL, SEMI, ANTI and CROSS JOIN"
         return f"{_INSTEAD[word]}; {joins}" if word in _INSTEAD else joins
     if word in _INSTEAD:
         return _INSTEAD[word]

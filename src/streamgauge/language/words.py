@@ -69,7 +69,6 @@ RESERVED = frozenset(
 # is not supported must be refused, not read as the name of what stands before it.
 UNSUPPORTED = frozenset(
     [
-        "ANTI",
         "ANY",
         "APPLY",
         "ASOF",
@@ -80,7 +79,6 @@ UNSUPPORTED = frozenset(
         "EXCLUDE",
         "FETCH",
         "FOLLOWING",
-        "FULL",
         "GLOB",
         "GROUPING",
         "IGNORE",
@@ -107,10 +105,8 @@ UNSUPPORTED = frozenset(
         "REPLACE",
         "RESPECT",
         "RETURNING",
-        "RIGHT",
         "RLIKE",
         "SAMPLE",
-        "SEMI",
         "SETS",
         "SIMILAR",
         "SOME",
