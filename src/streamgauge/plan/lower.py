@@ -38,9 +38,9 @@ def planned(name: str, ask: Ask, registry: Registry, text: str = "") -> list[Que
         return extremes
     result = bound(ask.query, registry)
     found = lower(name, result.node, ask.terms, registry, text)
-    if isinstance(found, View):
-        check_joins(result)
     if promising:
+        if isinstance(found, View):
+            check_joins(result)
         found = preferred(found, ask, registry)
     if isinstance(found, View):
         return found
