@@ -6,6 +6,8 @@ import pytest
 
 from streamgauge.kernel.errors import ParseError, StreamgaugeError
 from streamgauge.language.parse import parse, parse_all
+from streamgauge.language.statements import Ask, FromName, FromSelect, Select, Terms
+from streamgauge.language.words import not_aliases
 
 MISTAKES = [
     ("", "unexpected end", "write a statement"),
@@ -160,3 +162,42 @@ def test_long_chains_of_conditions_are_not_deep() -> None:
 def test_a_statement_that_is_too_long_is_refused() -> None:
     with pytest.raises(ParseError, match="a statement of"):
         parse("SELECT a FROM s WHERE a IN ('" + "x" * 1_100_000 + "', 'y')")
+
+
+SQL_JOINS = ("NATURAL", "NATURAL LEFT", "LATERAL", "POSITIONAL", "STRAIGHT", "INNER OUTER")
+
+
+@pytest.mark.parametrize("word", SQL_JOINS)
+def test_a_join_that_is_not_supported_is_refused_and_no_alias(word: str) -> None:
+    with pytest.raises(ParseError) as found:
+        parse(f"SELECT * FROM a [NOW] {word} JOIN b [NOW] ON a.k = b.k")
+    assert "JOIN" in found.value.hint
+    assert "line 1, column " in found.value.detail
+
+
+def test_no_word_of_sql_is_an_alias_unless_it_is_written_so() -> None:
+    for word in sorted(not_aliases()):
+        for text in (
+            "SELECT v {} FROM s",
+            "SELECT v FROM s {}",
+            "SELECT v FROM (SELECT v FROM s) {}",
+        ):
+            try:
+                ask = parse(text.format(word.lower()))
+            except ParseError:
+                continue
+            # A term of one word, such as EXACT, may end a query.
+            assert isinstance(ask, Ask)
+            assert isinstance(ask.query, Select)
+            source = ask.query.source
+            assert isinstance(source, (FromName, FromSelect))
+            assert (ask.query.items[0].alias, source.alias) == ("", ""), word
+            assert ask.terms != Terms(), word
+
+
+def test_a_word_of_sql_is_an_alias_after_as_or_in_quotes() -> None:
+    for text in ('SELECT v AS "full" FROM s', 'SELECT v "full" FROM s', "SELECT v AS full FROM s"):
+        ask = parse(text)
+        assert isinstance(ask, Ask)
+        assert isinstance(ask.query, Select)
+        assert ask.query.items[0].alias == "full"

@@ -63,16 +63,25 @@ def one_by_one(bags: list[Bag], names: tuple[str, ...], on: Expr | None, kind: s
         if meets(on, names, rows):
             copies = np.prod([bag[row] for bag, row in zip(bags, rows, strict=True)])
             found[sum(rows, ())] += int(copies)
-    if kind == "left":
-        left, right = bags
-        for row, copies in left.items():
-            if not any(meets(on, names, (row, other)) for other in right):
-                found[row + (None,) * len(SCHEMA)] += copies
+    if kind == "inner":
+        return found
+    left, right = bags
+    alone = {r: n for r, n in left.items() if not any(meets(on, names, (r, o)) for o in right)}
+    if kind in ("semi", "anti"):
+        return Counter({r: n for r, n in left.items() if (r in alone) == (kind == "anti")})
+    for row, copies in alone.items():
+        found[row + (None,) * len(SCHEMA)] += copies
+    for other, copies in right.items() if kind == "full" else ():
+        if not any(meets(on, names, (row, other)) for row in left):
+            found[(None,) * len(SCHEMA) + other] += copies
     return found
 
 
+KINDS = ["inner", "left", "full", "semi", "anti"]
+
+
 @few
-@pytest.mark.parametrize("kind", ["inner", "left"])
+@pytest.mark.parametrize("kind", KINDS)
 @given(one=deltas(), two=deltas(), on=conditions)
 def test_two_inputs(kind: str, one: Delta, two: Delta, on: Expr | None) -> None:
     result = join([one, two], ["a", "b"], on, kind, {})
@@ -97,7 +106,7 @@ def test_three_inputs(parts: tuple[Delta, ...], conditions: list[Expr]) -> None:
 
 
 @few
-@pytest.mark.parametrize("kind", ["inner", "left"])
+@pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), one=deltas(5), two=deltas(5), on=conditions)
 def test_order_and_pieces_do_not_matter(
     kind: str, data: st.DataObject, one: Delta, two: Delta, on: Expr | None

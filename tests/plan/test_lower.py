@@ -6,7 +6,8 @@ import pytest
 
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, StreamgaugeError
 from streamgauge.plan.bind import bound
-from streamgauge.plan.memory import memory_of
+from streamgauge.plan.explain_view import explain_view
+from streamgauge.plan.memory import growing, memory_of
 from streamgauge.plan.nodes import Windowed
 from streamgauge.plan.rewrite import rewrite
 from streamgauge.plan.view import View
@@ -173,9 +174,7 @@ REFUSED = {
     "SELECT sym FROM trades t WHERE NOT EXISTS (SELECT 1 FROM quotes [NOW] q "
     "WHERE q.sym = t.sym) EMIT APPEND": "may be taken back",
     "SELECT ISTREAM(sym) FROM trades [NOW] EMIT STORE": "no current rows",
-    "SELECT t.sym FROM trades t, quotes q WHERE t.sym = q.sym": "a join would keep every row",
-    "SELECT t.sym FROM trades t, symbols s WHERE t.sym = s.sym": "a join would keep every row",
-    "SELECT sym FROM trades WHERE price > (SELECT AVG(bid) FROM quotes)": "a join would keep",
+    "SELECT t.sym FROM trades t, quotes q WHERE t.sym = q.sym BUDGET PROBES 5": "would keep every",
 }  # fmt: skip
 
 
@@ -260,3 +259,39 @@ def test_a_window_that_does_not_fit_is_refused_wherever_it_is() -> None:
     assert [str(node.window) for node in plan.walk() if isinstance(node, Windowed)] == [
         "range 1 min"
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT sym, price FROM trades ORDER BY price",
+        "SELECT sym FROM trades WHERE price > 1 ORDER BY size DESC",
+        "SELECT sym, price FROM trades [ROWS UNBOUNDED] ORDER BY price",
+        "SELECT ISTREAM(sym, price) FROM trades [RANGE 1 MINUTE] ORDER BY price",
+    ],
+)
+def test_an_order_of_an_unbounded_stream_is_refused(text: str) -> None:
+    with pytest.raises(BindError, match="ORDER BY cannot sort an unbounded stream") as found:
+        view_of(text)
+    assert "LIMIT 10" in found.value.hint
+    view_of(f"{text} LIMIT 3")
+
+
+GROWING = {
+    "SELECT t.sym FROM trades t, quotes q WHERE t.sym = q.sym": ("trades", "quotes"),
+    "SELECT COUNT(*) FROM trades, quotes WHERE trades.sym = quotes.sym": ("trades", "quotes"),
+    "SELECT t.sym FROM trades t, symbols s WHERE t.sym = s.sym": ("trades",),
+    "SELECT sym FROM trades WHERE price > (SELECT AVG(bid) FROM quotes)": ("trades",),
+    "SELECT t.sym FROM trades t JOIN quotes [NOW] q ON t.sym = q.sym": ("trades",),
+    "SELECT t.sym FROM trades [NOW] t JOIN quotes [NOW] q ON t.sym = q.sym": (),
+    "SELECT sym, COUNT(*) FROM trades GROUP BY sym ORDER BY 2 DESC LIMIT 100": (),
+}
+
+
+@pytest.mark.parametrize("text", GROWING)
+def test_a_join_without_windows_is_of_all_rows_and_tells_that_its_state_grows(text: str) -> None:
+    view = view_of(text)
+    assert growing(view.plan) == GROWING[text]
+    told = explain_view(view, market(), shards=1, epoch=0)
+    expected = f"state grows with every row of {', '.join(GROWING[text])};"
+    assert (expected in told) == bool(GROWING[text])

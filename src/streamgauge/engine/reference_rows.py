@@ -29,6 +29,7 @@ from streamgauge.kernel.time import Duration, Instant
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
 from streamgauge.plan.nodes import (
+    ONE_SIDED,
     Combined,
     Distinct,
     Filter,
@@ -204,12 +205,16 @@ def columns_of(node: Node, world: World) -> tuple[str, ...]:
     if isinstance(node, Grouped):
         return tuple(name for name, _ in (*node.by, *node.aggregates))
     if isinstance(node, Join):
-        return tuple(
-            f"{name}.{column}" if name else column
-            for part, name in zip(node.parts, node.names, strict=True)
-            for column in columns_of(part, world)
-        )
+        return _joined_columns(node, world, 1 if node.kind in ONE_SIDED else len(node.parts))
     return columns_of(node.inputs()[0], world)
+
+
+def _joined_columns(node: Join, world: World, n_parts: int) -> tuple[str, ...]:
+    return tuple(
+        f"{name}.{column}" if name else column
+        for part, name in zip(node.parts[:n_parts], node.names[:n_parts], strict=True)
+        for column in columns_of(part, world)
+    )
 
 
 def _stream(node: Node, world: World) -> Stream:
@@ -237,7 +242,7 @@ class _Evaluation:
         if isinstance(node, Project):
             return self._projected(node, self._below(node.input))
         if isinstance(node, Join):
-            return self._left(node) if node.kind == "left" else self._inner(node)
+            return self._inner(node) if node.kind == "inner" else self._of_two(node)
         if isinstance(node, Grouped):
             return self._grouped(node)
         if isinstance(node, Distinct):
@@ -356,21 +361,29 @@ class _Evaluation:
                 out[whole] += math.prod(bag[row] for bag, row in zip(bags, rows, strict=True))
         return out
 
-    def _left(self, node: Join) -> Bag:
+    def _of_two(self, node: Join) -> Bag:
         left, right = (self._below(part) for part in node.parts)
-        cells = self._reader(node)
-        absent = (None,) * len(columns_of(node.parts[1], self.world))
+        names = _joined_columns(node, self.world, 2)
+        pairs = [
+            (row, other)
+            for row in left
+            for other in right
+            if node.on is None
+            or self._value(node.on, dict(zip(names, row + other, strict=True))) is True
+        ]
+        met, met_right = {row for row, _ in pairs}, {other for _, other in pairs}
+        if node.kind == "semi":
+            return Counter({row: count for row, count in left.items() if row in met})
+        if node.kind == "anti":
+            return Counter({row: count for row, count in left.items() if row not in met})
         out: Bag = Counter()
-        for row, count in left.items():
-            partners = [
-                other
-                for other in right
-                if node.on is None or self._value(node.on, cells(row + other)) is True
-            ]
-            for other in partners:
-                out[row + other] += count * right[other]
-            if not partners:
-                out[row + absent] += count
+        for row, other in pairs:
+            out[row + other] += left[row] * right[other]
+        absent_left, absent = ((None,) * len(columns_of(part, self.world)) for part in node.parts)
+        for row in left.keys() - met:
+            out[row + absent] += left[row]
+        for other in right.keys() - met_right if node.kind == "full" else ():
+            out[absent_left + other] += right[other]
         return out
 
     def _grouped(self, node: Grouped) -> Bag:

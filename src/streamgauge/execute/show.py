@@ -21,10 +21,13 @@ from streamgauge.operators.expression import Expr
 from streamgauge.plan.bind import bind
 from streamgauge.plan.explain import explain as explain_query
 from streamgauge.plan.explain_view import explain_view
+from streamgauge.plan.keeping import changing_in
+from streamgauge.plan.memory import growing, growth, memory_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing, streams_of
 from streamgauge.plan.schema_of import schema_of
 from streamgauge.plan.shadows import is_shadow
+from streamgauge.plan.summary import named_model
 from streamgauge.plan.view import View
 from streamgauge.reading import Reader
 from streamgauge.streams.schema import Schema
@@ -71,11 +74,26 @@ def _queries(registry: Registry) -> Shown:
             str(item.asked),
             item.status,
             item.version,
+            _state(item, registry),
         )
         for item in registry.queries.values()
         if not is_shadow(item.name)
     ]
-    return ("name", "answers", "reads", "asks", "status", "version"), rows
+    return ("name", "answers", "reads", "asks", "status", "version", "state"), rows
+
+
+def _state(standing: Standing, registry: Registry) -> str:
+    """Whether what a query keeps grows with every row, and of which streams."""
+    asked = standing.asked
+    if isinstance(asked, View):
+        changing = changing_in(registry.streams)
+        return growth(growing(asked.plan, changing)) or memory_of(asked.plan, changing)[0]
+    window = registry.window_of(asked)
+    endless = window is not None and window.kind == "landmark"
+    exact = bool(standing.model) and named_model(standing.model).guarantee.law == "exact"
+    if endless and exact:
+        return growth((asked.stream,))
+    return "groups" if asked.group_by else "bounded"
 
 
 def _streams(reader: Reader, registry: Registry) -> Shown:

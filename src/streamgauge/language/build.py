@@ -250,6 +250,8 @@ def _from_resample(
     return FromResample(name, column, positive(period, "RESAMPLE"), method or "last", alias or "")
 
 
+_JOINS = ("inner", "left", "right", "full", "semi", "anti", "cross")
+
 _QUERIES: dict[str, Callable[..., Any]] = {
     "query": _query,
     "with_names": lambda *names: names,
@@ -275,9 +277,7 @@ _QUERIES: dict[str, Callable[..., Any]] = {
     "columns_of": lambda name: Item(Expr("star", table=name)),
     "alias": str,
     "sources": _sources,
-    "inner_join": _join("inner"),
-    "left_join": _join("left"),
-    "cross_join": _join("cross"),
+    **{f"{kind}_join": _join(kind) for kind in _JOINS},
     "using": lambda names: names,
     "from_name": _from_name,
     "from_name_window_last": lambda name, alias, window: FromName(name, window, alias),

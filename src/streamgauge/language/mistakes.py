@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from streamgauge.kernel.errors import ParseError, Place
-from streamgauge.language.words import MAX_DEPTH, MAX_LENGTH, SIGNS, Piece, pieces_from, words
+from streamgauge.language.words import (
+    MAX_DEPTH,
+    MAX_LENGTH,
+    SIGNS,
+    Piece,
+    not_aliases,
+    pieces_from,
+    words,
+)
 
 _WINDOW = "a window is written [RANGE 5 MINUTES], [ROWS 100] or [NOW]"
 _SIGN_OF = {kind: sign for sign, kind in SIGNS.items() if sign != "<>"}
@@ -165,11 +173,50 @@ def _meant(piece: Piece, expected: frozenset[str], cutoff: float) -> str:
 def _hint(blame: Blame) -> str:
     """The most useful next step."""
     piece = blame.part[blame.at] if blame.at < len(blame.part) else None
+    refused = "" if piece is None else _not_alias(blame, piece)
+    if refused:
+        return refused
     meant = "" if piece is None else _meant(piece, blame.expected, 0.6)
     if meant and piece is not None and meant != piece.text.upper():
         return f"did you mean {meant}?"
     special = _special(blame, piece)
     return special or "expected " + _listed(blame.expected)
+
+
+# What to write instead of a word of SQL that is not supported.
+_INSTEAD = {
+    "ASOF": "write JOIN b [PARTITION BY k ROWS 1] for the row in force of each k",
+    "NATURAL": "write JOIN ... USING (column) with the columns that are to be equal",
+    "LATERAL": "write a subquery in WHERE, or JOIN ... ON",
+    "POSITIONAL": "write JOIN ... ON with the columns that are to be equal",
+    "STRAIGHT": "write JOIN ... ON; Streamgauge chooses the order of a join itself",
+    "FETCH": "write LIMIT 10",
+    "TOP": "write LIMIT 10 at the end of the query",
+    "OFFSET": "leave OFFSET out; LIMIT 10 gives the first rows",
+    "OVER": "write the window after the stream: FROM ticks [ROWS 100]",
+    "QUALIFY": "write HAVING, or LIMIT 10",
+    "MINUS": "write EXCEPT",
+    "REGEXP": "write LIKE 'a%'",
+    "RLIKE": "write LIKE 'a%'",
+    "ILIKE": "write LOWER(column) LIKE 'a%'",
+    "ISNULL": "write IS NULL",
+    "NOTNULL": "write IS NOT NULL",
+}
+
+
+def _not_alias(blame: Blame, piece: Piece) -> str:
+    """The hint for a word of SQL that stands where only an alias could."""
+    word = piece.text.upper()
+    possible = piece.kind == "WORD" and {"AS", "IDENT"} <= blame.expected
+    if not possible or word not in not_aliases():
+        return ""
+    after = blame.part[blame.at + 1].text.upper() if blame.at + 1 < len(blame.part) else ""
+    if after in ("JOIN", "OUTER", "LEFT", "RIGHT", "INNER", "SEMI", "ANTI") and word != "LATERAL":
+        joins = "supported are JOIN, LEFT, RIGHT, FULL, SEMI, ANTI and CROSS JOIN"
+        return f"{_INSTEAD[word]}; {joins}" if word in _INSTEAD else joins
+    if word in _INSTEAD:
+        return _INSTEAD[word]
+    return f'{word} is a keyword; as a name it is written AS "{piece.text}"'
 
 
 # Words that begin a clause, which cannot stand inside a bracket that holds an expression.

@@ -224,13 +224,13 @@ class Feed:
 
     def _word(self, word: str) -> str:
         upper = word.upper() if word.isascii() else ""
-        if upper not in self.keywords or not self._fits(upper):
-            return "IDENT"
-        if upper == "WHEN" and self.open[-1:] == ["CASE"]:
-            return "_CASE_WHEN"
-        if upper in words.RESERVED or self._accepts(upper):
-            return upper
-        return "IDENT"
+        if upper in self.keywords and self._fits(upper):
+            if upper == "WHEN" and self.open[-1:] == ["CASE"]:
+                return "_CASE_WHEN"
+            if upper in words.RESERVED or self._accepts(upper):
+                return upper
+        # A word of SQL is no alias, so the parser gets one that it cannot take.
+        return upper if upper in words.not_aliases() and "alias" in self.rules() else "IDENT"
 
     def _fits(self, upper: str) -> bool:
         after = self.part[self.at + 1] if self.at + 1 < len(self.part) else None

@@ -357,7 +357,7 @@ def _source(source: From, *, joined: bool = False) -> str:
 
 
 def _join(join: FromJoin) -> str:
-    word = {"inner": "JOIN", "left": "LEFT JOIN", "cross": "CROSS JOIN"}[join.kind]
+    word = "JOIN" if join.kind == "inner" else f"{join.kind.upper()} JOIN"
     text = f"{_source(join.left)} {word} {_source(join.right, joined=True)}"
     if join.using:
         return f"{text} USING ({', '.join(quoted(name) for name in join.using)})"

@@ -55,7 +55,10 @@ class FromResample:
 
 @dataclass(frozen=True, slots=True)
 class FromJoin:
-    """Two sources joined: inner, left or cross, on a condition or on columns of one name."""
+    """Two sources joined on a condition or on columns of one name.
+
+    `kind` is inner, left, right, full, semi, anti or cross.
+    """
 
     left: From
     right: From

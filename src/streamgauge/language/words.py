@@ -65,6 +65,61 @@ RESERVED = frozenset(
     }
 )
 
+# Words of SQL that the grammar does not have. Without AS none of them is an alias: a clause that
+# is not supported must be refused, not read as the name of what stands before it.
+UNSUPPORTED = frozenset(
+    [
+        "ANY",
+        "APPLY",
+        "ASOF",
+        "CONNECT",
+        "DELETE",
+        "ESCAPE",
+        "ESCAPED",
+        "EXCLUDE",
+        "FETCH",
+        "FOLLOWING",
+        "GLOB",
+        "GROUPING",
+        "IGNORE",
+        "ILIKE",
+        "INSERT",
+        "INTO",
+        "ISNULL",
+        "LATERAL",
+        "MATCH",
+        "MERGE",
+        "MINUS",
+        "NATURAL",
+        "NOTNULL",
+        "NULLS",
+        "OFFSET",
+        "OVER",
+        "OVERLAPS",
+        "PIVOT",
+        "POSITIONAL",
+        "PRECEDING",
+        "QUALIFY",
+        "RECURSIVE",
+        "REGEXP",
+        "REPLACE",
+        "RESPECT",
+        "RETURNING",
+        "RLIKE",
+        "SAMPLE",
+        "SETS",
+        "SIMILAR",
+        "SOME",
+        "START",
+        "STRAIGHT",
+        "TABLESAMPLE",
+        "TOP",
+        "UNPIVOT",
+        "UPDATE",
+        "VALUES",
+    ]
+)
+
 # Words that say something only before a bracket or a constant, and are names elsewhere.
 BEFORE_BRACKET = frozenset(
     {"ISTREAM", "DSTREAM", "RSTREAM", "RESAMPLE", "FILTER", "CAST", "EXISTS", "COLLAPSE"}
@@ -175,6 +230,16 @@ def not_names() -> frozenset[str]:
     known = set(words())
     rows = (row.keys() for row in table.values() if "IDENT" in row)
     return RESERVED | frozenset(word for row in rows for word in row if word in known)
+
+
+@lru_cache(maxsize=1)
+def not_aliases() -> frozenset[str]:
+    """Words that are an alias only after AS or in quotes: keywords, and other words of SQL.
+
+    >>> sorted({"FULL", "EVERY", "TOTAL"} & not_aliases())
+    ['EVERY', 'FULL']
+    """
+    return RESERVED | UNSUPPORTED | frozenset(words())
 
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.operators.codes import Codes, codes_of, concatenated, plain
-from streamgauge.operators.delta import Delta
+from streamgauge.operators.delta import Delta, consolidated
 from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.expression import Expr, conjuncts
 from streamgauge.operators.functions import Functions
@@ -46,7 +46,9 @@ def join(
     on
         The condition, or None for all combinations.
     kind
-        inner; or left, of two inputs: rows of the first without a partner stay, with nulls.
+        inner; or, of two inputs, left: rows of the first without a partner stay, with nulls; full:
+        those of both; semi: rows of the first while they have a partner, without its columns;
+        anti: while they have none.
     functions
         Functions of one's own.
 
@@ -63,8 +65,8 @@ def join(
         _Side(_renamed(delta.rows, name), spans_of(delta))
         for delta, name in zip(deltas, names, strict=True)
     ]
-    if kind == "left":
-        return _left_join(sides, on, functions)
+    if kind != "inner":
+        return _by_partners(sides, on, kind, functions)
     return _given(sides, _inner(sides, on, functions))
 
 
@@ -277,30 +279,44 @@ def _comers(places: Ints, start: Ints, stop: Ints) -> Iterator[tuple[Ints, Ints]
         yield one, order[low[one] + numbers - (ends[one] - sizes[one])]
 
 
-def _left_join(sides: Sequence[_Side], on: Expr | None, functions: Functions) -> Delta:
-    """Pairs that meet, and rows of the first input padded with nulls while nothing meets them."""
-    left = sides[0].spans
+def _by_partners(sides: Sequence[_Side], on: Expr | None, kind: str, functions: Functions) -> Delta:
+    """A join of two inputs in which it counts when a row has a partner and when it has none."""
     # Rows are known by span from here on, so that each span has its own count of partners.
-    numbered = _Side(
-        sides[0].rows.take(pa.array(left.row)),
-        Spans(np.arange(len(left), dtype=np.int64), left.enter, left.leave, left.count),
+    sides = [_numbered(side) for side in sides]
+    met = _inner(sides, on, functions)
+    if kind in ("semi", "anti"):
+        found = _while_partners(sides, met, 0, there=kind == "semi")
+        return consolidated(_given(sides[:1], found))
+    parts = [met, _while_partners(sides, met, 0, there=False)]
+    if kind == "full":
+        parts.append(_while_partners(sides, met, 1, there=False))
+    return _given(sides, _stacked(parts, [0, 1]))
+
+
+def _numbered(side: _Side) -> _Side:
+    spans = side.spans
+    numbers = np.arange(len(spans), dtype=np.int64)
+    rows = side.rows.take(pa.array(spans.row))
+    return _Side(rows, Spans(numbers, spans.enter, spans.leave, spans.count))
+
+
+def _while_partners(sides: Sequence[_Side], met: _Met, side: int, *, there: bool) -> _Met:
+    """Rows of one input while they have a partner, or while they have none; nulls beside them."""
+    spans, own = sides[side].spans, met.rows[side]
+    copies = met.count // spans.count[own]
+    goes = met.leave < spans.leave[own]
+    span = np.concatenate((spans.row, own, own[goes]))
+    at = np.concatenate((spans.enter, met.enter, met.leave[goes]))
+    partners = np.concatenate((np.zeros(len(spans), np.int64), copies, -copies[goes]))
+    steps = steps_of(Codes(span, max(len(spans), 1)), at)
+    chosen = (steps.running(partners) > 0) == there
+    owner = span[steps.change][chosen] if len(steps) else np.empty(0, np.int64)
+    return _Met(
+        {side: owner, 1 - side: np.full(len(owner), -1, np.int64)},
+        steps.at[chosen],
+        np.minimum(steps.until()[chosen], spans.leave[owner]),
+        spans.count[owner],
     )
-    met = _inner([numbered, sides[1]], on, functions)
-    copies = met.count // left.count[met.rows[0]]
-    goes = met.leave < left.leave[met.rows[0]]
-    span = np.concatenate((numbered.spans.row, met.rows[0], met.rows[0][goes]))
-    at = np.concatenate((left.enter, met.enter, met.leave[goes]))
-    partners = np.concatenate((np.zeros(len(left), np.int64), copies, -copies[goes]))
-    steps = steps_of(Codes(span, max(len(left), 1)), at)
-    alone = steps.running(partners) <= 0
-    owner = span[steps.change] if len(steps) else np.empty(0, np.int64)
-    padded = _Met(
-        {0: owner[alone], 1: np.full(int(alone.sum()), -1, np.int64)},
-        steps.at[alone],
-        np.minimum(steps.until()[alone], left.leave[owner[alone]]),
-        left.count[owner[alone]],
-    )
-    return _given([numbered, sides[1]], _stacked([met, padded], [0, 1]))
 
 
 def _given(sides: Sequence[_Side], met: _Met) -> Delta:

@@ -9,6 +9,7 @@ from streamgauge.plan.explain_across import across_budget, across_lines
 from streamgauge.plan.explain_deferral import deferral_budget, deferral_lines
 from streamgauge.plan.explain_promise import aggregate_budget, aggregate_lines, promise_lines
 from streamgauge.plan.freshness import told
+from streamgauge.plan.memory import growth
 from streamgauge.plan.promising import column_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
@@ -143,6 +144,8 @@ def _evaluation(
         size = f"{full_bytes(model):,} bytes a group and pane"
         if model.guarantee.law == "exact":
             size = "every value kept"
+            if key.kind == "landmark":
+                size += f", state {growth((query.stream,))}"
         text = f"Summarise {query.select}{groups} in {model!r}"
         steps = [(text, f"spends {model.guarantee}, {size}, {place}")]
     if key.kind == "panes":

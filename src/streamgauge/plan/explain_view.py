@@ -8,7 +8,7 @@ from streamgauge.kernel.time import duration_text
 from streamgauge.plan.explain_promise import promise_lines
 from streamgauge.plan.freshness import told
 from streamgauge.plan.keeping import changing_in, retained, scan_of
-from streamgauge.plan.memory import memory_of, own_memory
+from streamgauge.plan.memory import growing, growth, memory_of, own_memory
 from streamgauge.plan.nodes import Node, Scan, Stored, Windowed
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.selections import selection_of
@@ -34,12 +34,19 @@ def explain_view(view: View, registry: Registry, *, shards: int, epoch: int) -> 
             _title(view, registry, epoch),
             body,
             f"memory {kind}: {reason}",
+            *_growth(growing(view.plan, changing_in(registry.streams))),
             *_stores(view, kept),
             *(promise_lines(view, registry, shards) or [_place(view, shards)]),
             f"kept back 0 of the error: rows {'that are given ' if view.promise else ''}are exact",
             *([fresh] if fresh else []),
         )
     )
+
+
+def _growth(streams: tuple[str, ...]) -> list[str]:
+    if not streams:
+        return []
+    return [f"state {growth(streams)}; a window bounds it: {streams[0]} [RANGE 5 MINUTES]"]
 
 
 def _title(view: View, registry: Registry, epoch: int) -> str:

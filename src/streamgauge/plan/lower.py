@@ -38,9 +38,9 @@ def planned(name: str, ask: Ask, registry: Registry, text: str = "") -> list[Que
         return extremes
     result = bound(ask.query, registry)
     found = lower(name, result.node, ask.terms, registry, text)
-    if isinstance(found, View):
-        check_joins(result)
     if promising:
+        if isinstance(found, View):
+            check_joins(result)
         found = preferred(found, ask, registry)
     if isinstance(found, View):
         return found
@@ -88,6 +88,7 @@ def lower(
 
 def _view(name: str, node: Node, said: Owed, registry: Registry, text: str) -> View:
     _refuse_tolerance(node, said)
+    nonblocking.check_order(node)
     if said.memory is not None:
         raise ContractUnsatisfiable(
             "no budget bounds the rows of a view",

@@ -77,8 +77,33 @@ def _window(node: Windowed, why: str) -> Memory:
     return "window", f"rows of {stream} for {window}"
 
 
+def growing(node: Node, changing: Changing = frozenset()) -> tuple[str, ...]:
+    """Streams of which a plan keeps every row, so that its state grows with each of them.
+
+    >>> from streamgauge.plan.nodes import Scan
+    >>> from streamgauge.streams.schema import Schema
+    >>> from streamgauge.windows.window import Unbounded
+    >>> every = Windowed(Scan("s", Schema.of(ts="time")), Unbounded())
+    >>> growing(Join((every, every), ("a", "b")))
+    ('s',)
+    """
+    kept = (part for part in retained(node, changing) if part.window.kind == "landmark")
+    # Rows of a stream of changes leave when they are taken back.
+    found = dict.fromkeys(scan_of(part).stream for part in kept)
+    return tuple(name for name in found if name not in changing)
+
+
+def growth(streams: tuple[str, ...]) -> str:
+    """That state grows, in words; empty when it does not.
+
+    >>> growth(("a", "b"))
+    'grows with every row of a, b'
+    """
+    return f"grows with every row of {', '.join(streams)}" if streams else ""
+
+
 def check_joins(bound: Bound) -> None:
-    """Refuse a join that would keep a stream for ever, unless that was written."""
+    """Refuse a join under a budget that would keep a stream for ever, unless that was written."""
     if not bound.kept:
         return
     name = bound.kept[0]

@@ -46,8 +46,10 @@ def _own_reason(node: Node, changing: frozenset[str]) -> str | None:
             return f"{aggregates[0][1]} changes with every row"
         case Combined(kind=kind) if kind == "except":
             return "EXCEPT takes rows back when they turn up on the right"
-        case Join(kind="left"):
-            return "a LEFT JOIN takes a padded row back when its partner comes"
+        case Join(kind="left" | "full" as kind):
+            return f"a {kind.upper()} JOIN takes a padded row back when its partner comes"
+        case Join(kind="anti"):
+            return "an ANTI JOIN takes a row back when its partner comes"
         case Ordered(limit=limit) if limit is not None:
             return "LIMIT takes rows back when others rank before them"
         case _:

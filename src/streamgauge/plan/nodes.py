@@ -146,12 +146,18 @@ class Project(Node):
     items: Named
 
 
+# Joins that give rows of their first input alone.
+ONE_SIDED = ("semi", "anti")
+
+
 @dataclass(frozen=True, slots=True)
 class Join(Node):
     """All combinations of rows that meet a condition; column c of input a is a.c above.
 
-    `kind` is inner (any number of inputs) or left (two inputs: rows of the first without a partner
-    stay, with nulls). An input of the name "" has its columns qualified already.
+    `kind` is inner (any number of inputs), or of two inputs left (rows of the first without a
+    partner stay, with nulls), full (those of both), semi (rows of the first that have a partner,
+    each once, with their own columns) or anti (those that have none). An input of the name "" has
+    its columns qualified already.
     """
 
     inputs_of: ClassVar[tuple[str, ...]] = ("parts",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.plan.monotone import why_not_monotone
-from streamgauge.plan.nodes import Node, Streamed
+from streamgauge.plan.nodes import Filter, Node, Ordered, Project, Streamed, Windowed
 
 
 def check(node: Node, mode: str, changing: frozenset[str] = frozenset()) -> None:
@@ -34,3 +34,28 @@ def check(node: Node, mode: str, changing: frozenset[str] = frozenset()) -> None
             reason,
             "write EMIT CHANGES for rows that come and go, or SELECT ISTREAM(...) for what comes",
         )
+
+
+def check_order(node: Node) -> None:
+    """Refuse ORDER BY without LIMIT of rows that never end: none of them could be given first."""
+    streamed = isinstance(node, Streamed)
+    for part in node.walk():
+        if not isinstance(part, Ordered) or part.limit is not None:
+            continue
+        endless = _endless(part.input)
+        if not streamed and endless is None:
+            continue
+        order = ", ".join(f"{expr}{' DESC' if down else ''}" for expr, down in part.by)
+        rows = "its rows are a stream" if endless is None else f"[{endless.window}] never ends"
+        raise BindError(
+            "ORDER BY cannot sort an unbounded stream",
+            f"ORDER BY {order}, and {rows}: a later row may rank before all that were given",
+            "add LIMIT 10, write a window such as [RANGE 5 MINUTES], or leave ORDER BY out",
+        )
+
+
+def _endless(node: Node) -> Windowed | None:
+    """The window of rows that only ever come, below filters and columns."""
+    while isinstance(node, (Filter, Project)):
+        node = node.input
+    return node if isinstance(node, Windowed) and node.window.kind == "landmark" else None

@@ -21,7 +21,7 @@ from streamgauge.language.statements import (
 )
 from streamgauge.operators.expression import Expr, column
 from streamgauge.plan.budget import shares
-from streamgauge.plan.nodes import Grouped, Join
+from streamgauge.plan.nodes import ONE_SIDED, Grouped, Join
 from streamgauge.plan.preference import arranged, estimate, estimated, of_join, of_one
 from streamgauge.plan.promise_check import not_promising, refuse_aggregate, refuse_stream
 from streamgauge.plan.promising import PromisingJoinPlan, join_plan, key_classes, selection_plan
@@ -85,9 +85,10 @@ def check_shape(name: str, ask: Ask, registry: Registry) -> None:
 def _leaves(name: str, source: From) -> list[From]:
     if not isinstance(source, FromJoin):
         return [source]
-    if source.kind == "left":
+    if source.kind not in ("inner", "cross"):
+        what = "leaves out rows" if source.kind in ONE_SIDED else "pads rows without a partner"
         raise not_promising(
-            name, "LEFT JOIN pads rows without a partner, and one may only not be found yet"
+            name, f"{source.kind.upper()} JOIN {what}, and one may only not be found yet"
         )
     return [*_leaves(name, source.left), *_leaves(name, source.right)]
 

@@ -7,6 +7,7 @@ from streamgauge.operators.evaluate import type_of
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Function, Functions
 from streamgauge.plan.nodes import (
+    ONE_SIDED,
     Combined,
     Grouped,
     Join,
@@ -84,7 +85,8 @@ def _schema(node: Node, known: Functions) -> Schema:
         sums = tuple((name, aggregate_type(e, below[0], known)) for name, e in node.aggregates)
         return Schema(keys + sums)
     if isinstance(node, Join):
-        pairs = zip(node.names, below, strict=True)
+        shown = below[:1] if node.kind in ONE_SIDED else below
+        pairs = zip(node.names, shown, strict=node.kind not in ONE_SIDED)
         return Schema(
             tuple(
                 (f"{name}.{column}" if name else column, kind)

@@ -23,7 +23,16 @@ from streamgauge.operators.expression import Expr, column, conjunction
 from streamgauge.plan.answers_as_rows import answers_as_rows
 from streamgauge.plan.monotone import monotone
 from streamgauge.plan.names import Bound, Scope, Visible, unknown_name
-from streamgauge.plan.nodes import Join, Node, Resampled, Scan, Stored, Streamed, Windowed
+from streamgauge.plan.nodes import (
+    ONE_SIDED,
+    Join,
+    Node,
+    Resampled,
+    Scan,
+    Stored,
+    Streamed,
+    Windowed,
+)
 from streamgauge.plan.query import Query as NumberQuery
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.restream import arriving, rewindowed
@@ -293,12 +302,14 @@ def _joined(source: FromJoin, context: Context) -> Bound:
     left, right = bind_from(source.left, context), bind_from(source.right, context)
     _check_aliases(left, right)
     merged = (*_qualified(left), *_qualified(right))
-    conditions, hidden = _using(source, left, right)
+    # A right join is a left join with its inputs exchanged; columns stay in the order written.
+    first, second = (right, left) if source.kind == "right" else (left, right)
+    conditions, hidden = _using(source, first, second)
     scope = Scope(
         tuple(replace(c, plain=c.plain and (c.table, c.column) not in hidden) for c in merged)
     )
-    kind = "left" if source.kind == "left" else "inner"
-    node = Join((left.node, right.node), (left.alias, right.alias), None, kind)
+    kind = {"right": "left", "cross": "inner"}.get(source.kind, source.kind)
+    node = Join((first.node, second.node), (first.alias, second.alias))
     schema = schema_of(node, context.registry.functions)
     if source.on is not None:
         if source.on.has("subquery", "exists", "in subquery"):
@@ -307,7 +318,10 @@ def _joined(source: FromJoin, context: Context) -> Bound:
             )
         on = scope.resolved(source.on)
         conditions = (*conditions, condition(on, schema, context.registry.functions))
-    node = replace(node, on=conjunction(conditions))
+    node = replace(node, on=conjunction(conditions), kind=kind)
+    if kind in ONE_SIDED:
+        tables = {c.table for c in left.scope.columns}
+        scope = Scope(tuple(c for c in scope.columns if c.table in tables))
     endless = (*left.endless, *right.endless)
     kept = (*left.kept, *right.kept, *endless)
     return Bound(node, scope, "", left.windows or right.windows, endless, kept)
@@ -336,6 +350,13 @@ def _using(
     conditions: list[Expr] = []
     hidden: set[tuple[str, str]] = set()
     sides = Scope(_qualified(left)), Scope(_qualified(right))
+    if source.using and source.kind == "full":
+        name = source.using[0]
+        raise BindError(
+            "FULL JOIN cannot have USING",
+            f"USING ({name}), and either side may lack {name}",
+            f"write ON a.{name} = b.{name}, and select COALESCE(a.{name}, b.{name})",
+        )
     for name in source.using:
         if any(side.find(name) is None for side in sides):
             places = zip(("left", "right"), sides, strict=True)

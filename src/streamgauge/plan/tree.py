@@ -61,7 +61,7 @@ def line(node: Node) -> str:
         case Project(items=items):
             return f"Select {_named(items)}"
         case Join(names=names, on=on, kind=kind):
-            left = "Left join" if kind == "left" else "Join"
+            left = "Join" if kind == "inner" else f"{kind.capitalize()} join"
             listed = ", ".join(name or "the rows" for name in names)
             return f"{left} {listed}" + (f" on {on}" if on is not None else "")
         case _:

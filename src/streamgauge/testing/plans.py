@@ -17,6 +17,7 @@ from hypothesis.strategies import DrawFn
 from streamgauge.kernel.time import SECOND
 from streamgauge.operators.expression import Expr, call, column, literal
 from streamgauge.plan.nodes import (
+    ONE_SIDED,
     Combined,
     Distinct,
     Filter,
@@ -163,9 +164,11 @@ class _Planner:
             tuple((f"{name}.{c}", kind) for c, kind in columns)
             for name, (_, columns) in zip(names, parts, strict=True)
         ]
-        kind = self.one("inner", "left") if n_parts == 2 else "inner"
+        kinds = ("inner", "inner", "left", "full", "semi", "anti")
+        kind = self.one(*kinds) if n_parts == 2 else "inner"
         nodes = tuple(node for node, _ in parts)
-        return Join(nodes, names, self.on(sides), kind), sum(sides, ())
+        shown = sides[:1] if kind in ONE_SIDED else sides
+        return Join(nodes, names, self.on(sides), kind), sum(shown, ())
 
     def on(self, sides: list[Columns]) -> Expr | None:
         """Equal columns of neighbours, sometimes an inequality or a condition on one side."""

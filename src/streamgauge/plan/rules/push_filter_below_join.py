@@ -3,7 +3,8 @@
 Law: filter(A join B on q, p) = filter(A, p) join B on q when p reads A alone, and A join B on
 (q and p) when it reads both. Conditions on one input that are in `on` go to that input too.
 For a left join only what reads the first input may go down from above, and of `on` only what
-reads the second: the others decide about rows that stay without a partner.
+reads the second: the others decide about rows that stay without a partner. So it is for an anti
+join; for a semi join all of `on` that reads one input may go there, and for a full join nothing.
 """
 
 from __future__ import annotations
@@ -31,6 +32,15 @@ def apply(node: Node, functions: Functions) -> Node:
     return node.rebuilt(change)
 
 
+# For each other kind, the inputs that conditions of `on` and those from above may go to.
+_ALLOWED = {
+    "left": ((1,), (0,)),
+    "full": ((), ()),
+    "semi": ((0, 1), (0,)),
+    "anti": ((1,), (0,)),
+}
+
+
 def _from_above(where: tuple[Expr, ...], join: Join, functions: Functions) -> Node:
     sides = sides_of(join, functions)
     everyone = tuple(range(len(sides)))
@@ -39,9 +49,12 @@ def _from_above(where: tuple[Expr, ...], join: Join, functions: Functions) -> No
         below, rest = pushed((*conjuncts(join.on), *where), sides, everyone)
         on = conjunction(tuple(dict.fromkeys(rest)))
     else:
-        below, kept = pushed(conjuncts(join.on), sides, (1,))
-        more, above = pushed(where, sides, (0,))
-        below, on = {**below, **more}, conjunction(kept)
+        from_on, from_where = _ALLOWED[join.kind]
+        below, kept = pushed(conjuncts(join.on), sides, from_on)
+        more, above = pushed(where, sides, from_where)
+        for place, parts_of in more.items():
+            below[place] = (*below.get(place, ()), *parts_of)
+        on = conjunction(kept)
     if not below and on == join.on:
         return filtered(join, above) if where else join
     parts = tuple(filtered(part, below.get(place, ())) for place, part in enumerate(join.parts))

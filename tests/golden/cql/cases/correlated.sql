@@ -77,7 +77,7 @@ SELECT COUNT(*) WHEN price >= AVG(price) FROM trades [SINCE '2026-01-01'] EVERY 
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 1 min                                                       owed exact
---     Summarise count(*) when price >= avg(price) in KeptPairs(seed=9001)    spends exact, every value kept, shard 3
+--     Summarise count(*) when price >= avg(price) in KeptPairs(seed=9001)    spends exact, every value kept, state grows with every row of trades, shard 3
 --       Window since 2026-01-01T00:00:00Z                                    spends 0, one pane, not shared
 --         Scan trades (ts, price)                                            files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate

@@ -584,6 +584,7 @@ SELECT t.sym FROM trades [RANGE UNBOUNDED] t JOIN quotes [RANGE UNBOUNDED] q ON 
 --         Window unbounded            spends 0, keeps every row of quotes for a join, not shared
 --           Scan quotes (sym)         files, tick 1 s, late rows waited for 5 s
 --   memory unbounded: every row of trades for a join
+--   state grows with every row of trades, quotes; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of quotes: unbounded
 --   store of trades: unbounded
 --   placed on one of 4 shards with the views over the same windows

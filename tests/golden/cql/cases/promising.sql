@@ -146,6 +146,7 @@ WITH PREFERENCE DESC FREQUENCY(t.sym), FREQUENCY(q.sym) FADE FACTOR 0.8 BUDGET P
 --           Window unbounded                 spends 0, keeps every row of quotes for a join, not shared
 --             Scan quotes (sym, bid)         files, tick 1 s, late rows waited for 5 s
 --   memory unbounded: every row of trades for a join
+--   state grows with every row of trades, quotes; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of quotes: unbounded
 --   store of trades: unbounded
 --   promise of regions: FREQUENCY(t.sym), FREQUENCY(q.sym), fading by 0.8 a granularity; those that promise most first

@@ -364,6 +364,7 @@ SELECT sym, price FROM trades [RANGE UNBOUNDED] WHERE price > 1 EMIT APPEND;
 --       Where price > 1               spends 0, keeps nothing, not shared
 --         Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory unbounded: every row of trades as the answer is all of them
+--   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact

@@ -39,6 +39,7 @@ SELECT sym, price FROM trades [ROWS UNBOUNDED];
 --     Window unbounded              spends 0, keeps every row of trades as the answer is all of them, not shared
 --       Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory unbounded: every row of trades as the answer is all of them
+--   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
@@ -84,6 +85,7 @@ SELECT sym, price FROM trades [RANGE UNBOUNDED];
 --     Window unbounded              spends 0, keeps every row of trades as the answer is all of them, not shared
 --       Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory unbounded: every row of trades as the answer is all of them
+--   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: unbounded
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
@@ -131,6 +133,7 @@ SELECT sym, price FROM trades [SINCE '2026-01-01'];
 --     Window since 2026-01-01T00:00:00Z    spends 0, keeps rows of trades since 2026-01-01T00:00:00Z, not shared
 --       Scan trades (sym, price)           files, tick 1 s, late rows dropped
 --   memory unbounded: rows of trades since 2026-01-01T00:00:00Z
+--   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: since 2026-01-01T00:00:00Z
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
@@ -146,6 +149,7 @@ SELECT sym, price FROM trades [LANDMARK '2026-01-01T06:00:00Z'];
 --     Window since 2026-01-01T06:00:00Z    spends 0, keeps rows of trades since 2026-01-01T06:00:00Z, not shared
 --       Scan trades (sym, price)           files, tick 1 s, late rows dropped
 --   memory unbounded: rows of trades since 2026-01-01T06:00:00Z
+--   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: since 2026-01-01T06:00:00Z
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
@@ -331,6 +335,7 @@ SELECT sym FROM trades [SINCE '2026-01-01'] WHERE price > 10;
 --         Where price > 10                   spends 0, keeps nothing, not shared
 --           Scan trades (sym, price)         files, tick 1 s, late rows dropped
 --   memory unbounded: rows of trades since 2026-01-01T00:00:00Z
+--   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: since 2026-01-01T00:00:00Z
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact

@@ -1,18 +1,3 @@
-SELECT t.sym FROM trades t JOIN quotes q ON t.sym = q.sym;
--- BindError: a join would keep every row of stream 'trades' for ever
---   detail: no window is written after trades
---   hint: write trades [RANGE 5 MINUTES], or trades [RANGE UNBOUNDED] if every row is to stay
-
-SELECT t.sym FROM trades t JOIN symbols s ON t.sym = s.sym;
--- BindError: a join would keep every row of stream 'trades' for ever
---   detail: no window is written after trades
---   hint: write trades [RANGE 5 MINUTES], or trades [RANGE UNBOUNDED] if every row is to stay
-
-SELECT sym FROM trades WHERE price > (SELECT AVG(price) FROM trades [RANGE 1 MINUTE]);
--- BindError: a join would keep every row of stream 'trades' for ever
---   detail: no window is written after trades
---   hint: write trades [RANGE 5 MINUTES], or trades [RANGE UNBOUNDED] if every row is to stay
-
 SELECT sym, price FROM trades [RANGE 1 MINUTE] EMIT APPEND;
 -- BindError: rows of this query may be taken back, so they cannot be appended for good
 --   detail: rows leave the window [range 1 min]
