@@ -6,7 +6,6 @@ as registration derives them. Values enter as the engine hands them to a sketch.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from rich.console import Console
 
+from bench.report import Bar, Report
 from streamgauge.checks.trials import cutoff
 from streamgauge.contracts.contract import Contract
 from streamgauge.engine.rows import as_numbers
@@ -28,6 +29,8 @@ from streamgauge.synopses.questions import Distinct
 from streamgauge.synopses.synopsis import Need
 
 Flags = npt.NDArray[np.bool_]
+NAME = "distinct"
+COLUMNS, HOMES = 50, 20
 SKETCHES = ("one", "two")
 
 
@@ -46,31 +49,6 @@ class Coverage:
     columns: tuple[tuple[str, int], ...]
     missed: Flags
     promised: float
-
-    def figures(self) -> dict[str, Any]:
-        """What is compared with the promise; counts of misses with the most that chance allows."""
-        n, homes, sketches = self.missed.shape
-        rate = float(self.missed.mean())
-        both = int(self.missed.all(axis=2).sum())
-        by_home = self.missed.sum(axis=(0, 2))
-        by_column = self.missed.sum(axis=(1, 2))
-        return {
-            "columns": n,
-            "homes": homes,
-            "values": [self.columns[0][1], self.columns[-1][1]],
-            "intervals": self.missed.size,
-            "covered": 1.0 - rate,
-            "promised": self.promised,
-            "misses": int(self.missed.sum()),
-            "misses_allowed": int(cutoff(self.missed.size, 1.0 - self.promised)),
-            "worst_column": [self.columns[int(by_column.argmax())][0], int(by_column.max())],
-            "worst_column_allowed": int(cutoff(homes * sketches, 1.0 - self.promised)),
-            "worst_home": int(by_home.max()),
-            "worst_home_allowed": int(cutoff(n * sketches, 1.0 - self.promised)),
-            "both_sketches_missed": both,
-            "both_expected": n * homes * rate**2,
-            "exact": sum(count <= 48 for _, count in self.columns),
-        }
 
 
 def columns_of(directory: Path, most: int) -> list[Column]:
@@ -127,11 +105,30 @@ def covered(columns: list[Column], homes: int, *, first: int = 1, within: float 
     return Coverage(told, missed, confidence)
 
 
-def run(data: Path, *, columns: int = 50, homes: int = 20, first: int = 1) -> dict[str, Any]:
-    """The figures of a directory of parquet files."""
-    return covered(columns_of(data, columns), homes, first=first).figures()
+def run(*, quick: bool, data: Path | None, console: Console) -> Report:
+    """Count columns of files, or generated ones, in many data directories."""
+    homes = 5 if quick else HOMES
+    report = Report(NAME, quick=quick, origin="generated" if data is None else str(data))
+    columns = generated(COLUMNS) if data is None else columns_of(data, COLUMNS)
+    console.print(f"{len(columns)} columns in {homes} data directories")
+    found = covered(columns, homes)
+    misses, size = int(found.missed.sum()), found.missed.size
+    chance = 1.0 - found.promised
+    worst = int(found.missed.sum(axis=(1, 2)).max())
+    both = int(found.missed.all(axis=2).sum())
+    report.figures["covered"] = (1.0 - misses / size, "share")
+    report.figures["largest_count"] = (float(found.columns[-1][1]), "values")
+    report.bars["misses"] = Bar(misses, cutoff(size, chance), at_least=False)
+    of_one = cutoff(size // len(columns), chance)
+    report.bars["misses_of_one_column"] = Bar(worst, of_one, at_least=False)
+    report.bars["misses_of_both_sketches"] = Bar(both, cutoff(size // 2, chance**2), at_least=False)
+    report.right = all(bar.met for bar in report.bars.values())
+    report.about = f"{len(columns)} columns, {homes} data directories, two sketches in each"
+    report.checked = f"{size - misses} of {size} intervals contain the count"
+    return report
 
 
-def as_text(figures: dict[str, Any]) -> str:
-    """Figures as lines of JSON."""
-    return json.dumps(figures, indent=1)
+def generated(most: int) -> list[Column]:
+    """Columns of consecutive whole numbers, 2 to 100,000 of them."""
+    counts = np.unique(np.geomspace(2, 100_000, most).astype(int)).tolist()
+    return [Column(str(n), np.arange(n, dtype=np.float64).view(np.int64)) for n in counts]

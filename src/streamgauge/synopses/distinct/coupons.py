@@ -122,11 +122,17 @@ def _raise(registers, groups, rows, places, levels, start, n):  # type: ignore[n
 def _remember(few, held, groups, lows, levels, start, n):  # type: ignore[no-untyped-def]
     """Put the coupons of a block of rows into the sets of groups that hold few."""
     low = (np.uint64(1) << np.uint64(_LEVEL_BIT)) - np.uint64(1)
+    flat = few.reshape(-1)
+    width = few.shape[1]
+    many = len(groups) > 0
     for i in range(n):
-        group = np.int64(groups[start + i]) if len(groups) else np.int64(0)
-        if group >= 0 and held[group] >= 0:
+        group = np.int64(groups[start + i]) if many else np.int64(0)
+        if group >= 0:
             coupon = (lows[i] & low) | (np.uint64(levels[i]) << np.uint64(_LEVEL_BIT))
-            _put(few, held, group, coupon)
+            # Nearly all rows of few items are found at once; no call for them.
+            first = group * width + (np.int64(coupon >> np.uint64(32)) & (width - 1))
+            if flat[first] != coupon and held[group] >= 0:
+                _put(few, held, group, coupon)
 
 
 @compiled
