@@ -1,9 +1,9 @@
 """Benchmarks: Streamgauge beside what one would use instead, in one run, as ratios.
 
 >>> print(*workloads()[:7])
-audit capacity connectors deferral filters language packets
+audit capacity connectors deferral distinct filters language
 >>> print(*workloads()[7:])
-page promise server spine synopses windows
+packets page promise server spine synopses windows
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from bench import (
     capacity,
     connectors,
     deferral,
+    distinct,
     filters,
     language,
     packets,
@@ -34,6 +35,7 @@ _ALL = (
     capacity,
     connectors,
     deferral,
+    distinct,
     filters,
     language,
     packets,

@@ -38,7 +38,7 @@ from streamgauge.operators.emission import (
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import TableKey
 from streamgauge.synopses.bank import Bank
-from streamgauge.synopses.questions import Frequency, Quantile, Question, TopK
+from streamgauge.synopses.questions import Distinct, Frequency, Quantile, Question, TopK
 from streamgauge.synopses.synopsis import Synopsis
 from streamgauge.windows.bank_panes import BankPanes
 from streamgauge.windows.panes import coverage_of
@@ -187,6 +187,9 @@ class SummaryPiece:
             missing = np.isnan(column)
             if self.model.takes == "keys" and bench.stream.schema.type(name) == "int":
                 column = np.where(missing, 0.0, column).astype(np.int64)
+            elif self._only_hashed:
+                # The bits of the number, with one zero: int 1 and float 1.0 are one value.
+                column = (column + 0.0).view(np.int64)
         else:
             codes = rows.words[name]
             missing = codes < 0
@@ -201,9 +204,14 @@ class SummaryPiece:
         assert self.key.x is not None
         return bench.stream.schema.type(self.key.x) in ("string", "bool")
 
+    @property
+    def _only_hashed(self) -> bool:
+        """Whether items only matter as hashes: then the values are hashed, on every shard alike."""
+        return self.model.answers == (Distinct,)
+
     def _words(self, bench: Bench, codes: Codes) -> Array:
-        """Names as numbers: hashes for synopses of keys, else their place among the words."""
-        if self.model.takes != "keys":
+        """Names as numbers: hashes where only those count, else their place among the words."""
+        if self.model.takes != "keys" and not self._only_hashed:
             return codes.astype(np.float64)
         assert self.key.x is not None
         words = bench.words[self.key.x].values

@@ -5,7 +5,7 @@ Nothing is touched until a whole script fits; then all of it is left in the inbo
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from streamgauge.log.segments import write_parquet
 from streamgauge.log.tables import read_rows, same_rows
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Record, Registry, Standing
+from streamgauge.plan.seeds import draw_seed
 from streamgauge.plan.view import View
 from streamgauge.sources.records import KAFKA_BESIDE, MQTT_BESIDE, check_columns
 from streamgauge.streams.stream import Stream
@@ -61,15 +62,19 @@ class Trial:
             check_directory_name(record["do"], record[record["do"]]["name"])
         if record["do"] == "stream":
             _check_records(Stream.from_dict(record["stream"]))
+        fresh = self._draw(record["do"])
         if refused := self.registry.apply([record], epoch=self._epoch):
             raise refused[0]
-        self._note(record)
+        names = [query["name"] for query in record["queries"]] if fresh else ()
+        self._note({**record, **self._drawn(names, fresh=fresh)})
 
     def _note(self, record: Record) -> None:
         # Thousands of statements of one kind become one record.
         last, key = self.records[-1] if self.records else None, _BULK.get(record["do"])
         if last is not None and key is not None and last["do"] == record["do"]:
             last[key].extend(record[key])
+            if "seed" in record:
+                last["seed"] = record["seed"]
         else:
             self.records.append(record if key is None else {**record, key: list(record[key])})
 
@@ -104,10 +109,28 @@ class Trial:
         self._all("alter", queries)
 
     def _all(self, do: str, queries: list[Query | View]) -> None:
+        fresh = self._draw(do)
         for query in queries:
             self.registry.take(do, query, epoch=self._epoch)
+        drawn = self._drawn([query.name for query in queries], fresh=fresh)
         if queries:
-            self._note({"do": do, "queries": [query.as_dict() for query in queries]})
+            self._note({"do": do, "queries": [query.as_dict() for query in queries], **drawn})
+
+    def _draw(self, do: str) -> bool:
+        """Draw the seed of all sketches where there is none yet; whether it was drawn."""
+        if self.registry.seed is not None or do not in ("register", "alter"):
+            return False
+        self.registry.seed = draw_seed()
+        return True
+
+    def _drawn(self, names: Iterable[str], *, fresh: bool) -> Record:
+        """What a record says of a seed drawn for it; nothing where no query needs a sketch."""
+        if not fresh:
+            return {}
+        if any(self.registry.queries[name].model for name in names):
+            return {"seed": self.registry.seed}
+        self.registry.seed = None
+        return {}
 
     def standing(self, name: str) -> Standing | None:
         """A registered query, or None."""

@@ -19,6 +19,7 @@ from streamgauge.plan.missing import missing
 from streamgauge.plan.offer import Statistics
 from streamgauge.plan.promise_check import check_promise
 from streamgauge.plan.query import Query
+from streamgauge.plan.seeds import kept_by, seeded
 from streamgauge.plan.shadows import is_shadow, refuse_shadow, shadows_of
 from streamgauge.plan.sink import Sink, StandingSink, check_delivered, refuse_delivered, with_sink
 from streamgauge.plan.tables import CHANGES as TABLE_CHANGES
@@ -137,12 +138,15 @@ class Registry:
     costs: Costs = field(default_factory=Costs)
     alerts: dict[str, StandingAlert] = field(default_factory=dict)
     sinks: dict[str, StandingSink] = field(default_factory=dict)
+    seed: int | None = None
 
     def apply(self, records: Iterable[Record], *, epoch: int) -> list[StreamgaugeError]:
         """Fold the records of one epoch; a record that does not fit is refused, the rest holds."""
         refused: list[StreamgaugeError] = []
         for record in records:
             self.changed = epoch
+            if self.seed is None:
+                self.seed = record.get("seed")
             for change in _single(record):
                 try:
                     self._apply_one(change, epoch)
@@ -385,7 +389,8 @@ class Registry:
         check_freshness(query, streams, self.windows)
         if isinstance(query, Query):
             known = Statistics(bounds=bounded(query, streams[0]))
-            return chosen_model(query, known)
+            kept = kept_by(query, self.window_of(query), streams[0].tick)
+            return seeded(chosen_model(query, known), self.seed, kept)
         for name in query.tables:
             if name not in self.tables:
                 raise missing("table", name, self.tables)
@@ -444,6 +449,7 @@ class Registry:
             "costs": self.costs.as_dict() if self.costs != Costs() else {},
             "alerts": [standing.as_dict() for standing in self.alerts.values()],
             "sinks": [standing.as_dict() for standing in self.sinks.values()],
+            "seed": self.seed,
         }
         return {
             "epoch": self.epoch,
@@ -474,6 +480,7 @@ class Registry:
             Costs(**data.get("costs", {})),
             {a["alert"]["name"]: StandingAlert.from_dict(a) for a in data.get("alerts", ())},
             {s.sink.name: s for s in map(StandingSink.from_dict, data.get("sinks", ()))},
+            data.get("seed"),
         )
 
 

@@ -27,6 +27,9 @@ MAX_LEVEL = 63
 _ONE_GROUP: Codes = np.empty(0, np.int32)
 _NO_ROWS: Ints = np.empty(0, np.int64)
 _BLOCK = 1024
+_NO_COUPONS: Hashes = np.empty((0, 0), np.uint64)
+_LEVEL_BIT = 58
+"""A coupon is the low 58 bits of the first half of the hash, below the 6 bits of the level."""
 
 
 def fold(
@@ -35,18 +38,21 @@ def fold(
     seed: int,
     groups: Codes = _ONE_GROUP,
     rows: Ints = _NO_ROWS,
+    few: Hashes = _NO_COUPONS,
+    held: Ints = _NO_ROWS,
 ) -> None:
     """Raise the registers of each row's group (row of the table) to the row's level.
 
-    `rows` counts the rows of each group, from place 1 on; place 0 is for those of nobody.
+    `rows` counts the rows of each group, from place 1 on; place 0 is for those of nobody. `few` are
+    the coupons of groups that hold no more than `held` says; -1 is a group that holds too many.
     """
     # The halves of a hash are not independent when its seed equals the length of the item.
     salt = seed if seed == DATASKETCHES_SEED else int(mix64(np.uint64(seed)))
     words = _words(given.values)
     if words is not None:
-        _fold_words(registers, groups, rows, words, np.uint64(salt))
+        _fold_words(registers, groups, rows, words, np.uint64(salt), few, held)
     else:
-        _fold_pairs(registers, groups, rows, *key_pairs(given, seed=salt))
+        _fold_pairs(registers, groups, rows, *key_pairs(given, seed=salt), few, held)
 
 
 def _words(values: Any) -> Hashes | None:
@@ -58,30 +64,38 @@ def _words(values: Any) -> Hashes | None:
 
 
 @compiled
-def _fold_words(registers, groups, rows, words, seed):  # type: ignore[no-untyped-def]
+def _fold_words(registers, groups, rows, words, seed, few, held):  # type: ignore[no-untyped-def]
     places = np.empty(_BLOCK, np.int64)
     levels = np.empty(_BLOCK, np.uint8)
+    lows = np.empty(_BLOCK, np.uint64)
     mask = np.uint64(registers.shape[1] - 1)
     for start in range(0, len(words), _BLOCK):
         n = min(_BLOCK, len(words) - start)
         for i in range(n):
             first, second = murmur_word(words[start + i], seed)
             places[i] = np.int64(first & mask)
+            lows[i] = first
             levels[i] = np.uint8(min(leading_zeros(second) + 1, MAX_LEVEL))
         _raise(registers, groups, rows, places, levels, start, n)
+        if len(held):
+            _remember(few, held, groups, lows, levels, start, n)
 
 
 @compiled
-def _fold_pairs(registers, groups, rows, firsts, seconds):  # type: ignore[no-untyped-def]
+def _fold_pairs(registers, groups, rows, firsts, seconds, few, held):  # type: ignore[no-untyped-def]
     places = np.empty(_BLOCK, np.int64)
     levels = np.empty(_BLOCK, np.uint8)
+    lows = np.empty(_BLOCK, np.uint64)
     mask = np.uint64(registers.shape[1] - 1)
     for start in range(0, len(firsts), _BLOCK):
         n = min(_BLOCK, len(firsts) - start)
         for i in range(n):
             places[i] = np.int64(firsts[start + i] & mask)
+            lows[i] = firsts[start + i]
             levels[i] = np.uint8(min(leading_zeros(seconds[start + i]) + 1, MAX_LEVEL))
         _raise(registers, groups, rows, places, levels, start, n)
+        if len(held):
+            _remember(few, held, groups, lows, levels, start, n)
 
 
 @compiled
@@ -102,6 +116,78 @@ def _raise(registers, groups, rows, places, levels, start, n):  # type: ignore[n
         place = places[i]
         if place >= 0 and flat[place] < levels[i]:
             flat[place] = levels[i]
+
+
+@compiled
+def _remember(few, held, groups, lows, levels, start, n):  # type: ignore[no-untyped-def]
+    """Put the coupons of a block of rows into the sets of groups that hold few."""
+    low = (np.uint64(1) << np.uint64(_LEVEL_BIT)) - np.uint64(1)
+    flat = few.reshape(-1)
+    width = few.shape[1]
+    many = len(groups) > 0
+    for i in range(n):
+        group = np.int64(groups[start + i]) if many else np.int64(0)
+        if group >= 0:
+            coupon = (lows[i] & low) | (np.uint64(levels[i]) << np.uint64(_LEVEL_BIT))
+            # Nearly all rows of few items are found at once; no call for them.
+            first = group * width + (np.int64(coupon >> np.uint64(32)) & (width - 1))
+            if flat[first] != coupon and held[group] >= 0:
+                _put(few, held, group, coupon)
+
+
+@compiled
+def _put(few, held, group, coupon):  # type: ignore[no-untyped-def]
+    """Put a coupon into the set of a group; a set beyond three quarters of its slots is given up.
+
+    Smaller coupons go first on the way from a slot to the next, so that the slots depend on the
+    set alone and not on the order in which it was filled.
+    """
+    last = few.shape[1] - 1
+    slot = np.int64(coupon >> np.uint64(32)) & last
+    while few[group, slot] != 0:
+        other = few[group, slot]
+        if other == coupon:
+            return
+        if other > coupon:
+            few[group, slot] = coupon
+            coupon = other
+        slot = (slot + 1) & last
+    few[group, slot] = coupon
+    held[group] += 1
+    if held[group] > most_held(last + 1):
+        held[group] = -1
+        few[group, :] = 0
+
+
+@compiled
+def most_held(slots):  # type: ignore[no-untyped-def]
+    """Items that a set of so many slots holds."""
+    return slots * 3 // 4
+
+
+def slots_of(registers: int) -> int:
+    """Slots of the set of a sketch that holds few: a quarter of the bytes of its registers."""
+    return max(8, registers // 32)
+
+
+@compiled
+def unite(few, held, others, theirs):  # type: ignore[no-untyped-def]
+    """Put the sets of other groups into those of the first groups; one too large makes no set."""
+    for group in range(len(theirs)):
+        if theirs[group] < 0 and held[group] >= 0:
+            held[group] = -1
+            few[group, :] = 0
+        for slot in range(others.shape[1]):
+            if held[group] >= 0 and others[group, slot] != 0:
+                _put(few, held, group, others[group, slot])
+
+
+def registers_of(coupons: Hashes, k: int) -> Registers:
+    """Registers that a set of coupons fills."""
+    out: Registers = np.zeros(k, np.uint8)
+    places = (coupons & np.uint64(k - 1)).astype(np.int64)
+    np.maximum.at(out, places, (coupons >> np.uint64(_LEVEL_BIT)).astype(np.uint8))
+    return out
 
 
 @compiled

@@ -1,9 +1,9 @@
 """HyperLogLog: distinct items from the longest run of zero bits in each of many registers.
 
 One byte per register, filled by the rule of Apache DataSketches, so that a sketch can be handed to
-Spark's `hll_sketch_agg` functions and back. Few items are counted by the registers in use; more by
-the harmonic sum of the registers. Parts merge by the larger register: the same bytes as one pass,
-in any order and however often.
+Spark's `hll_sketch_agg` functions and back. Few items are held by their hashes and counted exactly,
+more are counted by the registers in use, still more by the harmonic sum of the registers. Parts
+merge by the larger register: the same bytes as one pass, in any order and however often.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ import numpy as np
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import IncompatibleSynopsis, StateTooOld
 from streamgauge.kernel.keys import DATASKETCHES_SEED
-from streamgauge.synopses.distinct.coupons import Registers, fold
+from streamgauge.synopses.distinct.coupons import (
+    Hashes,
+    Registers,
+    fold,
+    registers_of,
+    slots_of,
+    unite,
+)
 from streamgauge.synopses.distinct.hll_bank import HllBank, hll_bars
 from streamgauge.synopses.distinct.register_law import widest_bar
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
@@ -66,6 +73,7 @@ class Hll(Synopsis, Coarsening):
     """
 
     name = "hll"
+    wire = 2
     answers = (Distinct,)
     takes = "items"
     bank_kind = HllBank
@@ -79,11 +87,18 @@ class Hll(Synopsis, Coarsening):
         self.lg_k = lg_k
         self.delta = delta
         self.registers: Registers = np.zeros(1 << lg_k, np.uint8)
+        self.few: Hashes = np.zeros((1, slots_of(1 << lg_k)), np.uint64)
+        self.held: Ints = np.zeros(1, np.int64)
 
     @property
     def parameters(self) -> Values:
         """Size and chance of error."""
         return {"lg_k": self.lg_k, "delta": self.delta}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its state once it holds too many items to keep each."""
+        return self.registers.nbytes
 
     @property
     def guarantee(self) -> Guarantee:
@@ -108,13 +123,15 @@ class Hll(Synopsis, Coarsening):
         return Trial(np.arange(1920, dtype=np.int64) + 4096 * seed, Distinct())
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        fold(self.registers[None, :], column, self.seed)
+        held = self.held if self.held[0] >= 0 else self.held[:0]
+        fold(self.registers[None, :], column, self.seed, few=self.few, held=held)
 
     def _merge(self, other: Self) -> None:
         np.maximum(self.registers, other.registers, out=self.registers)
+        unite(self.few, self.held, other.few, other.held)
 
     def _answer(self, question: Any) -> Any:
-        found = hll_bars(self.registers[None, :], self.delta)
+        found = hll_bars(self.registers[None, :], self.held, self.delta)
         return self._bar(
             float(found.value[0]), float(found.low[0]), float(found.high[0]), self.delta
         )
@@ -125,6 +142,7 @@ class Hll(Synopsis, Coarsening):
         half = 1 << new.lg_k
         new.registers = np.maximum(self.registers[:half], self.registers[half:])
         new.rows, new.mass, new.skipped = self.rows, self.mass, self.skipped
+        unite(new.few, new.held, self.few, self.held)
         return new
 
     def to_datasketches(self) -> bytes:
@@ -161,6 +179,7 @@ class Hll(Synopsis, Coarsening):
             coupons = np.frombuffer(plain, np.uint32, offset=4 * ints)
             places = coupons & np.uint32((1 << new.lg_k) - 1)
             np.maximum.at(new.registers, places, (coupons >> np.uint32(26)).astype(np.uint8))
+        new.held[:] = 0 if sketch.is_empty() else -1
         # How many rows were summarised is not written there; at least so many there were.
         new.rows = int((new.registers > 0).sum())
         new.mass = float(new.rows)
@@ -175,12 +194,23 @@ class Hll(Synopsis, Coarsening):
             )
 
     def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"registers": self.registers}
+        if self.held[0] < 0:
+            return {}, {"registers": self.registers}
+        return {}, {"few": np.sort(self.few[self.few > 0])}
 
     def _load(self, values: Values, arrays: Arrays) -> None:
-        self.registers = arrays["registers"]
+        if "few" in arrays:
+            coupons = arrays["few"]
+            self.registers = registers_of(coupons, 1 << self.lg_k)
+            unite(self.few, self.held, coupons[None, :], np.array([len(coupons)]))
+        else:
+            # The bytes of earlier releases are registers, however few items there are.
+            self.registers = arrays["registers"]
+            self.held[:] = -1 if self.rows else 0
 
     def validate(self) -> None:
         """No level above the longest run, and no rows without a register."""
         assert self.registers.max() <= 63
         assert bool(self.rows) == bool(self.registers.any())
+        held = int(self.held[0])
+        assert held < 0 or held == np.count_nonzero(self.few)
