@@ -75,9 +75,9 @@ SELECT AVG(price) FROM trades [NOW] WITHIN -1;
 --   hint: expected a number
 
 SELECT AVG(price) FROM trades [NOW] WITHIN 200% RANK;
--- ContractUnsatisfiable: avg(price) has no rank to be wrong in
---   detail: query 'qea68a639' asks for within 2 in rank at 95% confidence
---   hint: ask for exact answers, EXACT or Contract.exact(); on_change(e) already spares answers that moved less
+-- ContractUnsatisfiable: contract within 2 in rank is kept by any answer
+--   detail: got within=2, expected 0 <= within < 1
+--   hint: write Contract.rank(0.01, confidence=0.95); in SQL WITHIN 5 PERCENT or WITHIN 0.01 RANK
 
 SELECT AVG(price) FROM trades [NOW] WITHIN 5% CONFIDENCE 0%;
 -- ParseError: a confidence lies between 0 and 1
