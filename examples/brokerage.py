@@ -115,7 +115,7 @@ def show(cells: pa.Table, answers: pa.Table, right: Floats) -> None:
     newest = {row["group"]: row for row in answers.to_pylist()}
     for group in sorted(newest, key=lambda text: newest[text]["as_of"])[:: CHECKED // 5]:
         row = newest[group]
-        bar = f"[{row['low']:,.0f}, {row['high']:,.0f}] at {row['confidence']:.0%}"
+        bar = f"[{row['low']:,.0f}, {row['high']:,.0f}] for {row['confidence']:.0%} of the time"
         at = f"{row['as_of']:%H:%M:%S}"
         print(f"worth{group} = {row['value']:,.0f} in {bar}, {row['basis']}, as of {at}")
 

@@ -89,7 +89,7 @@ def test_a_bar_narrows_when_its_contract_is_tightened(
     loose, wide = bar(row(page, "warmth"))
     scene.gauge.sql(f"ALTER QUERY warmth AS {DEFERRED.format(1)}")
     scene.hear(4)
-    expect(row(page, "warmth")).to_contain_text("within 1 at 90%")
+    expect(row(page, "warmth")).to_contain_text("within 1 for 90% of the time")
     expect(row(page, "warmth").locator(".state")).to_have_text("met")
     tight, narrow = bar(row(page, "warmth"))
     assert tight < 0.5 * loose
@@ -117,7 +117,7 @@ def test_a_silent_source_degrades_the_answer_and_says_why(
 
 def test_the_plan_tells_the_error_budget(served: Server, page: Page) -> None:
     show(page, served, "queries/heat")
-    plan = page.locator("pre").filter(has_text="owed within 0.5 at 90%")
+    plan = page.locator("pre").filter(has_text="owed within 0.5 for 90% of the time")
     expect(plan).to_be_visible()
     budget = page.get_by_role("region", name="Error budget")
     expect(budget).to_contain_text("deferral")

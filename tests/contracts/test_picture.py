@@ -50,13 +50,19 @@ class Tags(HTMLParser):
 
 def test_an_answer_says_all_that_it_is() -> None:
     shown = CHARGED._repr_html_()
-    for text in ("heat", "101.7", "[101.2, 102.2] at 95 %", "kll 0.6, fails 5 %", "late rows 0.4"):
+    for text in (
+        "heat",
+        "101.7",
+        "[101.2, 102.2] at 95 % confidence",
+        "kll 0.6, fails 5 %",
+        "late rows 0.4",
+    ):
         assert text in shown
     assert "contract met" in shown
     assert "1970-01-01T00:00:00Z" in shown
     label = re.findall(r'role="img" aria-label="([^"]*)"', shown)
     widened = "widened by kll 0.6, fails 5 %, late rows 0.4"
-    assert label == [f"101.7 in [101.2, 102.2] at 95 %, kll, {widened}, contract met"]
+    assert label == [f"101.7 in [101.2, 102.2] at 95 % confidence, kll, {widened}, contract met"]
 
 
 def test_the_parts_of_a_bar_are_in_proportion() -> None:

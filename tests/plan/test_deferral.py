@@ -140,11 +140,11 @@ NOT_DEFERRED = {
     f"SELECT AVG(price) FROM {NEWEST} GUARANTEED WITHIN 0.5 THROUGHOUT":
         "avg(price) of all series of trades, on change of 0.5, within 0.5",
     f"SELECT AVG(price) FROM {NEWEST} EVERY 1 MINUTE WITHIN 0.5":
-        "avg(price) of all series of trades, every 1 min, within 0.5 at 95%",
+        "avg(price) of all series of trades, every 1 min, within 0.5 for 95% of the time",
     f"SELECT AVG(price) FROM {NEWEST} ON CHANGE OF 0.1 WITHIN 0.5":
-        "avg(price) of all series of trades, on change of 0.1, within 0.5 at 95%",
+        "avg(price) of all series of trades, on change of 0.1, within 0.5 for 95% of the time",
     f"SELECT VAR(price) FROM {NEWEST} WITHIN 0.5":
-        "var(price) of all series of trades, on change of 0.5, within 0.5 at 95%",
+        "var(price) of all series of trades, on change of 0.5, within 0.5 for 95% of the time",
     f"SELECT buy, AVG(price) FROM {NEWEST} GROUP BY buy":
         "avg(price) from trades [partition by sym rows 1] group by buy, on change, exact",
     f"SELECT buy, AVG(price) FROM {NEWEST} GROUP BY buy GUARANTEED WITHIN 0.5":
@@ -152,10 +152,10 @@ NOT_DEFERRED = {
         "within 0.5",
     f"SELECT price, AVG(size) FROM {NEWEST} GROUP BY price WITHIN 0.5":
         "avg(size) from trades [partition by sym rows 1] group by price, on change of 0.5, "
-        "within 0.5 at 95%",
+        "within 0.5 at 95% confidence",
     f"SELECT AVG(price) FROM {NEWEST} WHERE size > 1 WITHIN 0.5":
         "avg(price) from trades [partition by sym rows 1] where size > 1, on change of 0.5, "
-        "within 0.5 at 95%",
+        "within 0.5 at 95% confidence",
     "SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 2] WITHIN 0.5 THROUGHOUT":
         "avg(price) from trades [partition by sym rows 2], on change of 0.5, within 0.5",
 }  # fmt: skip

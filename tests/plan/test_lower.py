@@ -36,19 +36,19 @@ NUMBERS = {
     "SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WHERE size > 1":
         "avg(price) from trades [partition by sym rows 1] where size > 1, on change, exact",
     "SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE]":
-        "distinct(sym) from trades [range 1 min], on change, within 0.02 of the value at 95%",
+        "distinct(sym) from trades [range 1 min], on change, within 0.02 of the value at 95% confidence",  # noqa: E501
     "SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE] EXACT":
         "distinct(sym) from trades [range 1 min], on change, exact",
     "SELECT COUNT(DISTINCT sym) FROM trades [RANGE 1 MINUTE]":
         "distinct(sym) from trades [range 1 min], on change, exact",
     "SELECT F2(sym) FROM trades [RANGE 1 MINUTE]":
-        "self_join(sym) from trades [range 1 min], on change, within 0.02 of the value at 95%",
+        "self_join(sym) from trades [range 1 min], on change, within 0.02 of the value at 95% confidence",  # noqa: E501
     "SELECT MEDIAN(price) FROM trades [RANGE 1 MINUTE]":
         "quantile(price, 0.5) from trades [range 1 min], on change, exact",
     "SELECT APPROX_MEDIAN(price) FROM trades [RANGE 1 MINUTE]":
-        "quantile(price, 0.5) from trades [range 1 min], on change, within 0.01 in rank at 99%",
+        "quantile(price, 0.5) from trades [range 1 min], on change, within 0.01 in rank at 99% confidence",  # noqa: E501
     "SELECT QUANTILE(price, 0.9) FROM trades [NOW] WITHIN 0.02 RANK CONFIDENCE 0.9":
-        "quantile(price, 0.9) from trades [now], on change, within 0.02 in rank at 90%",
+        "quantile(price, 0.9) from trades [now], on change, within 0.02 in rank at 90% confidence",
     "SELECT TOP_K(sym, 3) FROM trades [RANGE 1 MINUTE] EVERY 1 MINUTE":
         "top_k(sym, 3) from trades [range 1 min], every 1 min, exact",
     "SELECT FREQUENCY(sym, 'a') FROM trades [NOW]":
@@ -126,7 +126,7 @@ def test_several_summaries_share_the_chance_of_failure() -> None:
         "FROM trades [NOW] WITHIN 5 PERCENT CONFIDENCE 90%"
     )
     shown = [str(query.contract) for query in queries_of(text)]
-    assert shown == ["within 0.05 of the value at 95%"] * 2 + ["exact"]
+    assert shown == ["within 0.05 of the value at 95% confidence"] * 2 + ["exact"]
 
 
 def test_what_is_computed_is_a_column_of_its_own() -> None:

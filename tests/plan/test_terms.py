@@ -55,7 +55,7 @@ def test_freshness_goes_with_any_contract() -> None:
     said = owed(ask_of(_terms("FRESH 5 SECONDS")).terms)
     assert str(said.contract_or(Contract())) == "exact, fresh 5 s"
     both = owed(ask_of(_terms("WITHIN 1 FRESH 5 SECONDS")).terms)
-    assert str(both.contract_or(Contract())) == "within 1 at 95%, fresh 5 s"
+    assert str(both.contract_or(Contract())) == "within 1 at 95% confidence, fresh 5 s"
 
 
 def test_history_and_mode_are_read() -> None:

@@ -680,9 +680,7 @@ def test_absolute_width_needs_a_largest_count() -> None:
     need = Need(Distinct(), Contract.absolute(50.0, confidence=0.95), universe=(0, 999))
     assert Hll.sized_for(need).guarantee.epsilon * 1000 <= 50.0
     assert (
-        AmsDistinct.sized_for(
-            Need(Distinct(), Contract.relative(9.0, confidence=0.9))
-        ).guarantee.epsilon
+        AmsDistinct.sized_for(Need(Distinct(), Contract("relative", 9.0, 0.9))).guarantee.epsilon
         <= 9.0
     )
 

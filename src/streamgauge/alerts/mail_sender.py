@@ -15,6 +15,7 @@ from pathlib import Path
 
 from streamgauge.alerts.crossing import Crossing
 from streamgauge.alerts.outbox import Delivery
+from streamgauge.contracts.sureness import held_over_time, sureness
 from streamgauge.kernel.files import write_whole
 from streamgauge.plan.alert import Target
 
@@ -63,7 +64,9 @@ def _body(crossing: Crossing) -> str:
     if answer is not None:
         ends = ["unbounded" if answer[end] is None else answer[end] for end in ("low", "high")]
         lines.append(f"answer {answer['value']} in [{ends[0]}, {ends[1]}]")
-        lines.append(f"       at {100 * answer['confidence']:g} %, {answer['basis']}")
+        over_time = held_over_time(answer["basis"], (c["by"] for c in answer["charges"]))
+        sure = sureness(answer["confidence"], over_time, " ")
+        lines.append(f"       {sure}, {answer['basis']}")
         lines += [f"       widened by {c['by']}: {c['width']}" for c in answer["charges"]]
     if crossing.because:
         lines.append(f"why    {crossing.because}")

@@ -234,7 +234,7 @@ def _bar(sight: Sight) -> str:
     answer = sight.newest
     if answer is None or answer.value is None:
         return "nothing yet"
-    sure = "" if answer.confidence == 1.0 else f" at {100 * answer.confidence:g} %"
+    sure = "" if answer.confidence == 1.0 else f" {answer.sureness(' ')}"
     return f"{answer.value:.6g} in [{answer.low:.6g}, {answer.high:.6g}]{sure}"
 
 

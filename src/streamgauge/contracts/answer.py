@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.contracts.picture import answer_html
+from streamgauge.contracts.sureness import held_over_time, sureness
 from streamgauge.kernel.time import SECOND, Instant, instant_text
 
 
@@ -42,7 +43,8 @@ class Answer:
     low, high
         The bar; equal to the value when exact.
     confidence
-        Probability that the truth lies in the bar.
+        Probability that the truth lies in the bar; of a deferred answer the share of time for
+        which it does.
     as_of
         Event time up to which the answer is complete.
     epoch
@@ -66,7 +68,7 @@ class Answer:
     Examples
     --------
     >>> print(Answer("heat", 101.7, 101.2, 102.2, as_of=0, confidence=0.95))
-    heat = 101.7 in [101.2, 102.2] at 95%, exact, as of 1970-01-01T00:00:00Z
+    heat = 101.7 in [101.2, 102.2] at 95% confidence, exact, as of 1970-01-01T00:00:00Z
     """
 
     query: str
@@ -117,6 +119,16 @@ class Answer:
             return None
         return self.value + self.slope * (instant - self.as_of) / SECOND
 
+    def sureness(self, space: str = "") -> str:
+        """Its confidence in words: a probability, or a share of time where it is deferred.
+
+        >>> put_off = Answer("heat", 20.0, 19.0, 21.0, 0, confidence=0.9, basis="deferral by watch")
+        >>> put_off.sureness()
+        'for 90% of the time'
+        """
+        over_time = held_over_time(self.basis, (charge.by for charge in self.charges))
+        return sureness(self.confidence, over_time, space)
+
     def _repr_html_(self) -> str:
         return answer_html(self)
 
@@ -124,7 +136,7 @@ class Answer:
         name = self.query + (f"[{', '.join(map(str, self.group))}]" if self.group else "")
         if self.value is None:
             return f"{name} = nothing, as of {instant_text(self.as_of)}"
-        sure = "" if self.confidence == 1.0 else f" at {100 * self.confidence:g}%"
+        sure = "" if self.confidence == 1.0 else f" {self.sureness()}"
         partial = "" if self.coverage == 1.0 else f", covers {100 * self.coverage:.3g}%"
         partial += "" if self.share == 1.0 else f", looked at {100 * self.share:.3g}%"
         paid = "".join(f", {charge.by} {charge.width:.6g}" for charge in self.charges)

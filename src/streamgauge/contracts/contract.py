@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from streamgauge.contracts.sureness import sureness
 from streamgauge.kernel.errors import ContractUnsatisfiable
 from streamgauge.kernel.time import Duration, duration_text
 
@@ -25,7 +27,8 @@ class Contract:
     within
         Half-width of the bar that is owed; 0 means exact.
     confidence
-        Probability that the bar holds the truth; 1.0 is a bound that cannot fail.
+        Probability that the bar holds the truth; 1.0 is a bound that cannot fail. For deferred
+        queries it is the share of time during which the bar holds the truth.
     freshness
         Oldest admissible `as_of`, or None.
     throughout
@@ -36,9 +39,11 @@ class Contract:
     >>> print(Contract.exact())
     exact
     >>> print(Contract.absolute(0.5, confidence=0.95))
-    within 0.5 at 95%
+    within 0.5 at 95% confidence
     >>> print(Contract.absolute(0.5, confidence=0.95, throughout=True))
-    within 0.5 at 95% throughout
+    within 0.5 throughout at 95% confidence
+    >>> print(Contract.absolute(0.5, confidence=0.95).words(over_time=True))
+    within 0.5 for 95% of the time
     """
 
     tolerance: str = "exact"
@@ -71,6 +76,8 @@ class Contract:
         cls, within: float, *, confidence: float = 1.0, throughout: bool = False
     ) -> Contract:
         """Owe a bar of half-width `within`; 0 is exact."""
+        if within == math.inf:
+            raise _vacuous("an unbounded width", within, "a finite width", "absolute(0.5")
         kind = "absolute" if within else "exact"
         return cls(kind, within, confidence, throughout=throughout)
 
@@ -79,12 +86,18 @@ class Contract:
         cls, within: float, *, confidence: float = 1.0, throughout: bool = False
     ) -> Contract:
         """Owe a bar of half-width `within` times the value."""
+        if within >= 1.0:
+            raise _vacuous(
+                f"within {100 * within:g} percent", within, "0 <= within < 1", "relative(0.05"
+            )
         kind = "relative" if within else "exact"
         return cls(kind, within, confidence, throughout=throughout)
 
     @classmethod
     def rank(cls, within: float, *, confidence: float = 1.0) -> Contract:
         """Owe an error of at most `within` of the rows, in a quantile's rank or a frequency."""
+        if within >= 1.0:
+            raise _vacuous(f"within {within:g} in rank", within, "0 <= within < 1", "rank(0.01")
         return cls("rank" if within else "exact", within, confidence)
 
     @classmethod
@@ -133,13 +146,26 @@ class Contract:
         return {**plain, "throughout": True} if self.throughout else plain
 
     def __str__(self) -> str:
+        return self.words()
+
+    def words(self, *, over_time: bool = False) -> str:
+        """The contract in words; `over_time` where it is judged by the share of time it holds."""
         unit = {"relative": " of the value", "rank": " in rank"}.get(self.tolerance, "")
         named = {"exact": "exact", "best": "as near as the budget allows"}
         text = named.get(self.tolerance) or f"within {self.within:g}{unit}"
-        if self.confidence < 1.0:
-            text += f" at {100 * self.confidence:g}%"
         if self.throughout:
             text += " throughout"
+        if self.confidence < 1.0:
+            text += f" {sureness(self.confidence, over_time, throughout=self.throughout)}"
         if self.freshness is not None:
             text += f", fresh {duration_text(self.freshness)}"
         return text
+
+
+def _vacuous(what: str, got: float, expected: str, call: str) -> ContractUnsatisfiable:
+    """The refusal of a contract that every answer keeps, zero too."""
+    return ContractUnsatisfiable(
+        f"contract {what} is kept by any answer",
+        f"got within={got:g}, expected {expected}",
+        f"write Contract.{call}, confidence=0.95); in SQL WITHIN 5 PERCENT or WITHIN 0.01 RANK",
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamgauge.contracts.answer import Charge
+from streamgauge.contracts.sureness import sureness
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Estimate:
     Examples
     --------
     >>> print(Estimate(101.0, 100.0, 103.0, 0.95, "count_min"))
-    101 in [100, 103] at 95%, count_min
+    101 in [100, 103] at 95% confidence, count_min
     """
 
     value: float
@@ -42,7 +43,7 @@ class Estimate:
         return self.low <= truth <= self.high
 
     def __str__(self) -> str:
-        sure = "" if self.confidence == 1.0 else f" at {100 * self.confidence:g}%"
+        sure = "" if self.confidence == 1.0 else f" {sureness(self.confidence)}"
         return f"{self.value:.6g} in [{self.low:.6g}, {self.high:.6g}]{sure}, {self.basis}"
 
 

@@ -68,10 +68,10 @@ def percent_text(share: float) -> str:
 
 
 def interval_text(answer: Answer) -> str:
-    """The bar in words, such as [101.2, 102.2] at 95 %."""
+    """The bar in words, such as [101.2, 102.2] at 95 % confidence."""
     if answer.value is None:
         return "no bar"
-    sure = f" at {percent_text(answer.confidence)}" if answer.confidence < 1 else ""
+    sure = f" {answer.sureness(' ')}" if answer.confidence < 1 else ""
     return f"[{number_text(answer.low)}, {number_text(answer.high)}]{sure}"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +30,67 @@ _COMPARE: dict[str, Any] = {
 }
 
 
+class NotTrueOrFalse:
+    """Refuses what Python would decide now although it can only be decided for each row.
+
+    Python cannot overload `and`, `or`, `not`, `in` and chained comparisons: it asks for the truth
+    of one side and drops it.
+
+    Examples
+    --------
+    >>> (col("k") == "a") and (col("v") > 3)
+    Traceback (most recent call last):
+    ...
+    streamgauge.kernel.errors.BindError: condition k = 'a' is used as True or False
+    ...
+    """
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        kind = "column" if isinstance(self, Column) else "condition"
+        raise BindError(
+            f"{kind} {_short(self)} is used as True or False",
+            "Python's and, or, not, in, if and a < x < b ask for one truth value and would drop "
+            "a part of the condition; it has one for each row",
+            'write (col("k") == "a") & (col("v") > 3), | for or, ~(...) for not, '
+            'col("k").isin("a", "b") for in, col("v").between(3, 10) for 3 <= v <= 10',
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise BindError(
+            f"{_short(self)} is not a list of values",
+            "a column has one value for each row, known only when rows arrive",
+            'write col("k").isin("a", "b"), or name each column: col("k")',
+        )
+
+    def __contains__(self, value: object) -> NoReturn:
+        raise BindError(
+            f"{value!r} in {_short(self)} has no answer before rows arrive",
+            "Python's in asks for one truth value; a column has one value for each row",
+            f'write col("k") == {value!r}, or col("k").isin({value!r}) for several values',
+        )
+
+
+def _short(thing: object) -> str:
+    return repr(thing.name) if isinstance(thing, Column) else str(thing)
+
+
+def _condition(side: object, other: object) -> Predicate:
+    """One side of & or |, which binds tighter than a comparison."""
+    if isinstance(side, Predicate):
+        return side
+    shown = _short(side) if isinstance(side, Column) else repr(side)
+    raise BindError(
+        f"{shown} is not a condition, combined with {_short(other)}",
+        "& and | bind tighter than ==, < and >",
+        'put each comparison in parentheses: (col("k") == "a") & (col("v") > 3); '
+        'a column of True and False is col("up") == True',
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class Predicate:
+class Predicate(NotTrueOrFalse):
     """A condition on one row. Build it from `col`; combine with `&`, `|` and `~`.
 
     Examples
@@ -51,10 +110,16 @@ class Predicate:
     parts: tuple[Predicate, ...] = ()
 
     def __and__(self, other: Predicate) -> Predicate:
-        return Predicate("and", parts=(self, other))
+        return Predicate("and", parts=(self, _condition(other, self)))
 
     def __or__(self, other: Predicate) -> Predicate:
-        return Predicate("or", parts=(self, other))
+        return Predicate("or", parts=(self, _condition(other, self)))
+
+    def __rand__(self, other: object) -> Predicate:
+        return _condition(other, self) & self
+
+    def __ror__(self, other: object) -> Predicate:
+        return _condition(other, self) | self
 
     def __invert__(self) -> Predicate:
         return Predicate("not", parts=(self,))
@@ -152,7 +217,7 @@ class Predicate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class Column(NotTrueOrFalse):
     """A column by name, to be compared; made by `col`."""
 
     name: str
@@ -177,6 +242,14 @@ class Column:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __and__(self, other: object) -> Predicate:
+        return _condition(self, other)
+
+    __or__ = __rand__ = __ror__ = __and__
+
+    def __invert__(self) -> Predicate:
+        return _condition(self, "~")
+
     def isin(self, *values: Scalar) -> Predicate:
         """Whether the column equals one of the values."""
         return Predicate("in", self.name, tuple(values))
@@ -194,7 +267,8 @@ class Column:
             raise BindError(
                 f"column {self.name!r} compared with {value!r}",
                 f"a {type(value).__name__} is not a plain value",
-                "compare with a number, text or True/False",
+                'write col("price") > 10: a number, text or True/False; '
+                "SQL compares columns with each other",
             )
         return Predicate(op, self.name, (value,))
 

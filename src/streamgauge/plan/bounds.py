@@ -50,7 +50,7 @@ def bind_bounds(query: Query, stream: Stream) -> None:
     if query.answer.kind == "close" or query.contract.tolerance == "rank":
         raise BindError(
             f"query {query.name!r} cannot be answered from bounds",
-            f"it answers {query.answer} and is owed {query.contract}",
+            f"it answers {query.answer} and is owed {query.owed}",
             "answer on change or every so often, within a width or a share of the value",
         )
     _refuse_deferral(query, stream)

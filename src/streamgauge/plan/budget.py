@@ -15,7 +15,7 @@ def shares(contract: Contract, n: int) -> tuple[Contract, ...]:
     Examples
     --------
     >>> print(shares(Contract.relative(0.01, confidence=0.9), 5)[0])
-    within 0.01 of the value at 98%
+    within 0.01 of the value at 98% confidence
     """
     assert n > 0, "a statement has at least one answer"
     if n == 1 or contract.confidence == 1.0:

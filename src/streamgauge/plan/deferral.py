@@ -46,5 +46,5 @@ class Deferral:
         if not deferred(query):
             return Refusal(self.name)
         law = fidelity(query)
-        spends = "nothing" if law is EXACT else f"{query.contract}, over ticks with rows"
+        spends = "nothing" if law is EXACT else f"{query.owed}, over ticks with rows"
         return Offer(self.name, law, CELL_BYTES, ROW_COST, spends)

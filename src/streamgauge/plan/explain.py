@@ -41,7 +41,7 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     plan = share(registry, stream)
     sharing = len(plan.standings(key))
     lines = [
-        (f"Answer {query.answer}", f"owed {query.contract}"),
+        (f"Answer {query.answer}", f"owed {query.owed}"),
         *_evaluation(registry, name, key, sharing, shards),
         (f"Scan {stream.name} ({', '.join(_columns(stream, key, query))})", _scan_note(stream)),
     ]
@@ -55,7 +55,7 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
 
 def _promising(registry: Registry, standing: Standing, shards: int, epoch: int) -> str:
     query, stream = standing.query, registry.stream(standing.query.stream)
-    read = [query.where.columns() if query.where else (), (query.select.x,)]
+    read = [() if query.where is None else query.where.columns(), (query.select.x,)]
     used = [name for names in read for name in names if name is not None]
     assert query.promise is not None, "only of promising queries"
     used.append(column_of(query.promise))
@@ -63,7 +63,7 @@ def _promising(registry: Registry, standing: Standing, shards: int, epoch: int) 
     plain = [computed[name].columns() if name in computed else (name,) for name in used]
     names = dict.fromkeys((stream.time, *(name for part in plain for name in part)))
     lines = [
-        (f"Answer {query.answer}", f"owed {query.contract}"),
+        (f"Answer {query.answer}", f"owed {query.owed}"),
         *aggregate_lines(registry, standing, shards),
         (f"Scan {stream.name} ({', '.join(names)})", _scan_note(stream)),
     ]
@@ -175,7 +175,7 @@ def _columns(stream: Stream, key: PieceKey, query: Query) -> tuple[str, ...]:
         used = (*stream.key, stream.time, key.x, key.y)
     else:
         where = key.predicate()
-        filtered = where.columns() if where else ()
+        filtered = () if where is None else where.columns()
         used = (stream.time, *key.by, *key.group_by, *filtered, key.x, key.y, key.weight)
     computed = dict(query.derived)
     read = [computed[name].columns() if name in computed else (name,) for name in used if name]

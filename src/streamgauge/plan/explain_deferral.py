@@ -5,6 +5,7 @@ These lines say what was asked. What was measured since is told by EXPLAIN ANALY
 
 from __future__ import annotations
 
+from streamgauge.contracts.sureness import sureness
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
 
@@ -45,7 +46,10 @@ def _spends(query: Query) -> str:
     else:
         width = f"{contract.within:g}"
     form = "throughout" if contract.throughout else "at each tick"
-    return f"{width} at {100.0 * contract.confidence:g}% {form}"
+    if contract.confidence == 1.0:
+        return f"{width} {form}"
+    share = sureness(contract.confidence, over_time=True, throughout=contract.throughout)
+    return f"{width} {form}, {share}"
 
 
 def _series(query: Query) -> str:

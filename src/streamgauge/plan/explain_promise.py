@@ -172,4 +172,7 @@ def aggregate_lines(registry: Registry, standing: Standing, shards: int) -> list
 def aggregate_budget(query: Query) -> str:
     """What becomes of the error that is owed, which nobody knows beforehand."""
     confidence = f"{100.0 * query.contract.confidence:g}%"
-    return f"bars hold at {confidence} by {LAW}; each answer says whether it keeps the contract"
+    return (
+        f"bars hold at {confidence} confidence by {LAW}; "
+        "each answer says whether it keeps the contract"
+    )

@@ -150,7 +150,7 @@ def _bind_cells(query: Query, stream: Stream, tables: Mapping[str, Table]) -> No
     if _of_cells(query) and not deferred(query):
         raise BindError(
             f"query {query.name!r} has groups, members or an extreme but no window",
-            f"it asks {query.select}, answers {query.answer} and is owed {query.contract}",
+            f"it asks {query.select}, answers {query.answer} and is owed {query.owed}",
             f"ask {', '.join(DEFERRED)} of one column, on change and not in rank; or add a window",
         )
 
@@ -182,13 +182,13 @@ def _bind_regime(query: Query) -> None:
     if query.regime and not deferred(query):
         raise BindError(
             f"query {query.name!r} is not deferred, so it has no regime",
-            f"it asks {query.select}, answers {query.answer} and is owed {query.contract}",
+            f"it asks {query.select}, answers {query.answer} and is owed {query.owed}",
             "write WITHIN 0.5 CONFIDENCE 0.9, or leave the regime out",
         )
     if query.regime == "timer" and query.contract.confidence == 1.0:
         raise BindError(
             "a timer lets values pass unseen, which an answer that is always right does not",
-            f"query {query.name!r} is owed {query.contract}",
+            f"query {query.name!r} is owed {query.owed}",
             "write WITHIN 0.5 CONFIDENCE 0.9, or BY WATCH",
         )
     linear = query.select.name in LINEAR and query.over is None

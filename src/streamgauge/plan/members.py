@@ -109,7 +109,7 @@ class Members:
     def __str__(self) -> str:
         weight = f" weighted by {self.weight}" if self.weight else ""
         by = f" by {', '.join(self.by)}" if self.by else ""
-        where = f" where {self.where}" if self.where else ""
+        where = "" if self.where is None else f" where {self.where}"
         return f"{self.series} of {self.table}{where}{weight}{by}"
 
 

@@ -175,7 +175,7 @@ def _of_query(query: Query, ask: Ask, registry: Registry, parts: int) -> Promise
         expr, order = of_one(_sole(ask), stream, _alias(ask), x), ""
         name = estimated(expr)[0]
     else:
-        read = [*(query.where.columns() if query.where else ()), *([x] if x else [])]
+        read = [*(query.where.columns() if query.where is not None else ()), *([x] if x else [])]
         name = _judged_by(stream, read, window, registry)
         expr, order = estimate(name), "weighted"
         if query.select.name == "sum" and x is not None:

@@ -144,6 +144,12 @@ class Query:
     promise: Promise | None = None
 
     def __post_init__(self) -> None:
+        if self.where is not None and not isinstance(self.where, Predicate):
+            raise BindError(
+                f"where of query {self.name!r} is not a condition",
+                f"got {self.where!r}",
+                'write where=(col("k") == "a") & (col("v") > 3)',
+            )
         for name in ("series", "group_by", "weights"):
             given = getattr(self, name)
             if isinstance(given, str):
@@ -194,6 +200,16 @@ class Query:
         """Functions that its derived columns call, by name in lower case."""
         parts = [part for _, expr in self.derived for part in expr.walk() if part.op == "call"]
         return tuple(dict.fromkeys(str(part.value).lower() for part in parts))
+
+    @property
+    def owed(self) -> str:
+        """The contract in words; over latest values a confidence is a share of time."""
+        return self.contract.words(over_time=self.over_time)
+
+    @property
+    def over_time(self) -> bool:
+        """Whether its contract is judged by the share of time that it holds."""
+        return self.window is None and not self.parts
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -357,9 +373,11 @@ class Query:
             "where": self.where,
             "by": ", ".join(self.cells) or None,
             "answers": self.answer,
-            "owed": self.contract,
+            "owed": self.owed,
         }
-        return facts_html(self.name, {name: fact for name, fact in about.items() if fact})
+        return facts_html(
+            self.name, {name: fact for name, fact in about.items() if fact is not None}
+        )
 
     def __str__(self) -> str:
         if self.parts:
@@ -371,18 +389,18 @@ class Query:
             members = "all" if self.series is None else f"{len(self.series)}"
             weighted = " weighted" if self.weights else ""
             by = f" by {', '.join(self.group_by)}" if self.group_by else ""
-            where = f" where {self.where}" if self.where else ""
+            where = f" where {self.where}" if self.where is not None else ""
             source = f"of {members}{weighted} series of {self.stream}{where}{by}"
         else:
             source = f"from {self.stream} [{self.window}]"
-            source += f" where {self.where}" if self.where else ""
+            source += f" where {self.where}" if self.where is not None else ""
             source += f" group by {', '.join(self.group_by)}" if self.group_by else ""
         start = "" if self.history else ", from now"
         start += f", by {self.regime}" if self.regime else ""
         start += ", with trend" if self.trend else ""
         start += liking(self.promise)
         extreme = f"{self.over} of " if self.over else ""
-        return f"{extreme}{self.select} {source}, {self.answer}, {self.contract}{start}"
+        return f"{extreme}{self.select} {source}, {self.answer}, {self.owed}{start}"
 
 
 def liking(promise: Promise | None) -> str:

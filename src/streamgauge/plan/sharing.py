@@ -234,7 +234,7 @@ def piece_of(registry: Registry, standing: Standing) -> PieceKey:
         start=window.start,
         rows=window.rows,
         by=window.by,
-        where=json.dumps(query.where.as_dict(), sort_keys=True) if query.where else "",
+        where=json.dumps(query.where.as_dict(), sort_keys=True) if query.where is not None else "",
         group_by=query.group_by,
         x=select.x,
         y=select.y,
@@ -256,4 +256,4 @@ def running(queries: Iterable[Standing]) -> list[Standing]:
 
 def _filtered(key: TableKey) -> tuple[str, ...]:
     predicate = key.predicate()
-    return predicate.columns() if predicate else ()
+    return () if predicate is None else predicate.columns()

@@ -42,7 +42,7 @@ class Owed:
     Examples
     --------
     >>> print(owed(Terms(every=60_000_000, within=5.0, unit="percent")).contract)
-    within 0.05 of the value at 95%
+    within 0.05 of the value at 95% confidence
     """
 
     answer: Cadence

@@ -93,10 +93,20 @@ class View:
             Promise.from_dict(data["promise"]) if "promise" in data else None,
         )
 
+    @property
+    def owed(self) -> str:
+        """The contract in words."""
+        return str(self.contract)
+
+    @property
+    def over_time(self) -> bool:
+        """Whether its contract is judged by the share of time that it holds: rows are not."""
+        return False
+
     def _repr_html_(self) -> str:
-        about = {"asks": self.text, "answers": self.answer, "owed": self.contract}
+        about = {"asks": self.text, "answers": self.answer, "owed": self.owed}
         return facts_html(self.name, about)
 
     def __str__(self) -> str:
         start = "" if self.history else ", from now"
-        return f"{self.text}, {self.answer}, {self.contract}{start}{liking(self.promise)}"
+        return f"{self.text}, {self.answer}, {self.owed}{start}{liking(self.promise)}"

@@ -262,8 +262,8 @@ def row_of(item: Listed, newest: dict[str, list[Answer]], beside: Beside) -> Row
 
 
 @lru_cache(4096)
-def _words(contract: Contract) -> str:
-    return str(contract)
+def _words(contract: Contract, over_time: bool) -> str:
+    return contract.words(over_time=over_time)
 
 
 _texts = lru_cache(4096)(instant_text)
@@ -317,7 +317,7 @@ def columns(rows: list[Row]) -> dict[str, list[Any]]:
         "states": [row.state for row in rows],
         "kinds": ["rows" if isinstance(one, View) else "numbers" for one in asked],
         "versions": [row.standing.version for row in rows],
-        "contracts": [_words(one.contract) for one in asked],
+        "contracts": [_words(one.contract, one.over_time) for one in asked],
         "streams": [row.streams for row in rows],
         "groups": [row.groups for row in rows],
         "held": [row.held and row.held.rows for row in rows],

@@ -244,7 +244,7 @@ class _Checking:
         return {
             "name": name,
             "answers": "rows" if isinstance(asked, View) else "numbers",
-            "contract": str(asked.contract),
+            "contract": asked.owed,
             "cadence": str(asked.answer),
             **_cost(asked),
             "plan": self.desk.problems.hidden(f"{title}\n{plan}"),

@@ -43,7 +43,7 @@ def as_dict(item: Listed, answers: list[Answer]) -> dict[str, Any]:
         "question": str(asked),
         "text": asked.text if isinstance(asked, View) else None,
         "cadence": str(asked.answer),
-        "contract": {**asked.contract.as_dict(), "words": str(asked.contract)},
+        "contract": {**asked.contract.as_dict(), "words": asked.owed},
         "status": item.status,
         "version": standing.version,
         "epoch": standing.epoch,

@@ -257,7 +257,7 @@ def _computed(query: Query, x: str, g: str, where: str | None) -> Query:
         group_by=tuple(names.get(name, name) for name in query.group_by),
         where=col(where) == True if where and filtered else query.where,  # noqa: E712
     )
-    read = {select.x, *query.group_by, *(query.where.columns() if query.where else ())}
+    read = {select.x, *query.group_by, *(() if query.where is None else query.where.columns())}
     return replace(query, derived=tuple((n, e) for n, e in DERIVED.items() if n in read))
 
 

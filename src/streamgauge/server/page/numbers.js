@@ -16,12 +16,15 @@ export function percent(share) {
   return `${SHARES.format(100 * share)} %`;
 }
 
-/** The bar in words: [101.2, 102.2] at 95 %. */
+/** The bar in words: [101.2, 102.2] at 95 % confidence; of a deferred answer for 95 % of the time. */
 export function interval(answer) {
   if (answer.value === null) return "no bar";
   const low = answer.low === null ? "unbounded" : number(answer.low);
   const high = answer.high === null ? "unbounded" : number(answer.high);
-  const sure = answer.confidence < 1 ? ` at ${percent(answer.confidence)}` : "";
+  const deferred = [answer.basis, ...answer.charges.map((charge) => charge.by)].some((by) => by.startsWith("deferral"));
+  const share = percent(answer.confidence);
+  const words = deferred ? `for ${share} of the time` : `at ${share} confidence`;
+  const sure = answer.confidence < 1 ? ` ${words}` : "";
   return `[${low}, ${high}]${sure}`;
 }
 

@@ -61,7 +61,7 @@ class Bjkst(Synopsis):
     >>> counter = Bjkst(limit=400, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
-    2 in [2, 2] at 95%, bjkst
+    2 in [2, 2] at 95% confidence, bjkst
 
     References
     ----------

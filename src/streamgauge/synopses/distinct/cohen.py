@@ -60,7 +60,7 @@ class Cohen(Synopsis, Enumerable):
     >>> counter = Cohen(k=400, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
-    2 in [2, 2] at 95%, cohen
+    2 in [2, 2] at 95% confidence, cohen
     >>> sorted(set(counter.candidates()))
     ['a', 'b']
 

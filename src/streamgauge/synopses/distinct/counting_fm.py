@@ -50,7 +50,7 @@ class CountingFm(Synopsis, Subtractable):
     >>> counter.update(["a", "b", "c"])
     >>> counter.update(["a", "b"], [-1, -1])
     >>> print(counter.query(Distinct()))
-    1 in [1, 1] at 95%, counting_fm
+    1 in [1, 1] at 95% confidence, counting_fm
 
     References
     ----------

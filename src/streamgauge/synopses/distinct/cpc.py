@@ -55,7 +55,7 @@ class Cpc(Synopsis):
     >>> sketch = Cpc(lg_k=11)
     >>> sketch.update(["a", "b", "a", None])
     >>> print(sketch.query(Distinct()))
-    2 in [2, 2] at 95%, cpc
+    2 in [2, 2] at 95% confidence, cpc
 
     References
     ----------

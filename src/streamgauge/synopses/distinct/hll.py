@@ -63,7 +63,7 @@ class Hll(Synopsis, Coarsening):
     >>> sketch = Hll(lg_k=12)
     >>> sketch.update(["a", "b", "a", None])
     >>> print(sketch.query(Distinct()))
-    2 in [2, 2] at 95%, hll
+    2 in [2, 2] at 95% confidence, hll
     >>> Hll.from_datasketches(sketch.to_datasketches()).query(Distinct()).high
     2.0
 

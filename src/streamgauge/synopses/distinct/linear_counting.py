@@ -48,7 +48,7 @@ class LinearCounting(Synopsis):
     >>> counter = LinearCounting(bits=1024, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
-    2 in [2, 2] at 95%, linear_counting
+    2 in [2, 2] at 95% confidence, linear_counting
 
     References
     ----------

@@ -46,7 +46,7 @@ class Loglog(Synopsis):
     >>> counter = Loglog(k=256, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
-    2 in [2, 2] at 95%, loglog
+    2 in [2, 2] at 95% confidence, loglog
 
     References
     ----------

@@ -46,7 +46,7 @@ class Pcsa(Synopsis):
     >>> counter = Pcsa(k=256, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
-    2 in [2, 2] at 95%, pcsa
+    2 in [2, 2] at 95% confidence, pcsa
 
     References
     ----------

@@ -31,7 +31,7 @@ class SuperLoglog(Loglog):
     >>> counter = SuperLoglog(k=256, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
-    2 in [2, 2] at 95%, super_loglog
+    2 in [2, 2] at 95% confidence, super_loglog
 
     References
     ----------

@@ -57,7 +57,7 @@ class WindowedFm(Synopsis, Expiring):
     >>> counter.update(["a", "b", "a"], times=[1, 2, 9])
     >>> counter.advance(14)
     >>> print(counter.query(Distinct()))
-    1 in [1, 1] at 95%, windowed_fm
+    1 in [1, 1] at 95% confidence, windowed_fm
 
     References
     ----------

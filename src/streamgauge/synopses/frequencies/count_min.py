@@ -47,7 +47,7 @@ class CountMin(Synopsis, Subtractable):
     >>> sketch = CountMin(width=272, depth=3, seed=7)
     >>> sketch.update(["a", "b", "a", None])
     >>> print(sketch.query(Frequency("a")))
-    2 in [1.97002, 2] at 95.0213%, count_min
+    2 in [1.97002, 2] at 95.0213% confidence, count_min
     >>> sketch.skipped
     1
 

@@ -61,7 +61,7 @@ class CountSketch(Synopsis, Subtractable):
     >>> sketch = CountSketch(width=256, depth=3, seed=1)
     >>> sketch.update(["a", "b", "a"], [5.0, 1.0, -2.0])
     >>> print(sketch.query(Frequency("a")))
-    3 in [2.75, 3.25] at 95.0445%, count_sketch
+    3 in [2.75, 3.25] at 95.0445% confidence, count_sketch
 
     References
     ----------

@@ -65,7 +65,7 @@ class FastAms(Synopsis, Subtractable):
     >>> left.update(["a", "a", "b"])
     >>> right.update(["a", "c"])
     >>> print(left.query(Moment(2)))
-    5 in [4.30093, 5.97044] at 95%, fast_ams
+    5 in [4.30093, 5.97044] at 95% confidence, fast_ams
     >>> left.query(JoinSize(right)).value
     2.0
     >>> left.query(Distance(right)).value ** 2

@@ -55,7 +55,7 @@ class DyadicCountMin(Synopsis, Subtractable):
     >>> sketch.update(np.arange(1000))
     >>> sketch.update(np.arange(900), weights=-np.ones(900))
     >>> print(sketch.query(Quantile(0.5)))
-    952 in [949, 954] at 95%, dyadic_count_min
+    952 in [949, 954] at 95% confidence, dyadic_count_min
     >>> sketch.query(RangeCount(900, 909)).value
     10.0
 

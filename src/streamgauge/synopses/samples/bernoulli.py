@@ -41,7 +41,7 @@ class Bernoulli(Sampled, Coarsening):
     >>> len(sample.sample().values), sample.usual_size(10_000)
     (99, (80, 120))
     >>> print(sample.query(Mean()))
-    5185.83 in [4470.44, 5646.02] at 95%, bernoulli
+    5185.83 in [4470.44, 5646.02] at 95% confidence, bernoulli
 
     References
     ----------

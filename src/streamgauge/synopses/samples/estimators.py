@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from streamgauge.contracts.sureness import sureness
 from streamgauge.kernel.errors import BindError
 from streamgauge.synopses.samples.designs import Drawn, Known
 from streamgauge.synopses.samples.species import distinct_span
@@ -49,7 +50,7 @@ class Inference:
     --------
     >>> from streamgauge.synopses.samples.designs import Simple
     >>> print(total(Drawn(np.array([10_000.0, 50_000.0]), Simple(3, 2))))
-    90000 +- 34641 in [22104.9, 157895] at 95%, few rows
+    90000 +- 34641 in [22104.9, 157895] at 95% confidence, few rows
     """
 
     value: float
@@ -61,7 +62,7 @@ class Inference:
 
     def __str__(self) -> str:
         told = "".join(f", {flag}" for flag in self.flags)
-        interval = f"[{self.low:.6g}, {self.high:.6g}] at {100 * self.confidence:g}%"
+        interval = f"[{self.low:.6g}, {self.high:.6g}] {sureness(self.confidence)}"
         return f"{self.value:.6g} +- {self.error:.5g} in {interval}{told}"
 
 

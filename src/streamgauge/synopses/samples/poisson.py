@@ -37,7 +37,7 @@ class Poisson(Sampled):
     >>> sample = Poisson(100.0, seed=1)
     >>> sample.update([7, 8, 9], weights=[5000.0, 40.0, 60.0])
     >>> print(sample.query(Frequency(7)))
-    5000 in [5000, 5099.54] at 95%, poisson
+    5000 in [5000, 5099.54] at 95% confidence, poisson
 
     References
     ----------

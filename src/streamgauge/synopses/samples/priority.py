@@ -42,7 +42,7 @@ class Priority(Sampled, Expiring):
     >>> sample = Priority(k=50, window=1000, seed=1)
     >>> sample.update(range(5000), times=range(5000))
     >>> print(sample.query(Count()))
-    1209.17 in [884, 1648] at 95%, priority
+    1209.17 in [884, 1648] at 95% confidence, priority
 
     References
     ----------

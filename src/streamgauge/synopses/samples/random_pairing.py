@@ -47,7 +47,7 @@ class RandomPairing(Sampled):
     >>> sample = RandomPairing(k=3, seed=1)
     >>> sample.update([1, 2, 3, 4, 5, 2], weights=[1, 1, 1, 1, 1, -1])
     >>> print(sample.query(Quantile(0.5)))
-    4 in [3, 4] at 95%, random_pairing
+    4 in [3, 4] at 95% confidence, random_pairing
     >>> 2.0 in sample.sample().values
     False
 

@@ -51,7 +51,7 @@ class Reservoir(Sampled, Coarsening):
     >>> sample = Reservoir(k=200, seed=7)
     >>> sample.update(range(100_000))
     >>> print(sample.query(Quantile(0.5)))
-    41821 in [34195, 52894] at 95%, reservoir
+    41821 in [34195, 52894] at 95% confidence, reservoir
     >>> len(sample.sample().values), sample.rows
     (200, 100000)
 

@@ -39,7 +39,7 @@ class Stratified(Sampled):
     >>> sample = Stratified(stratum=100, per_stratum=4, seed=1)
     >>> sample.update(range(1000))
     >>> print(sample.query(Mean()))
-    506.175 in [485.238, 527.112] at 95%, stratified
+    506.175 in [485.238, 527.112] at 95% confidence, stratified
 
     References
     ----------

@@ -39,7 +39,7 @@ class VarOpt(Sampled):
     >>> sample = VarOpt(k=100, seed=1)
     >>> sample.update(np.arange(10_000) % 10, weights=np.full(10_000, 2.0))
     >>> print(sample.query(Frequency(3)))
-    2000 in [660.453, 4496.88] at 95%, varopt
+    2000 in [660.453, 4496.88] at 95% confidence, varopt
 
     References
     ----------

@@ -43,7 +43,7 @@ class EhCountMin(Laned[CellsLane]):
     >>> sketch = EhCountMin(window=100, epsilon=0.1, width=272, depth=3, seed=7)
     >>> sketch.update(["a", "b", "a", "a"], times=[1, 2, 90, 150])
     >>> print(sketch.query(Frequency("a")))
-    2 in [1.98001, 2] at 95.0213%, eh_count_min
+    2 in [1.98001, 2] at 95.0213% confidence, eh_count_min
 
     References
     ----------

@@ -98,7 +98,7 @@ class EhNorm(Laned[NormLane]):
     >>> norms = EhNorm(window=100, p=2.0, copies=400, share=0.05, seed=7)
     >>> norms.update(np.arange(1000) % 5, times=np.arange(1000))
     >>> print(norms.query(Moment(2)))
-    1995.85 in [1720.67, 2271.03] at 95%, eh_norm
+    1995.85 in [1720.67, 2271.03] at 95% confidence, eh_norm
 
     References
     ----------

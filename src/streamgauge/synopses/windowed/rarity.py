@@ -57,7 +57,7 @@ class Rarity(Clocked):
     >>> rarity = Rarity(1000, 256, most=2, seed=7)
     >>> rarity.update(np.concatenate([np.arange(60), np.arange(40)]), times=np.arange(100))
     >>> print(rarity.query(Rare(1)))
-    0.320312 in [0.263582, 0.381262] at 95%, rarity
+    0.320312 in [0.263582, 0.381262] at 95% confidence, rarity
     >>> rarity.query(Rare(2)).value
     1.0
 

@@ -61,9 +61,9 @@ class Similarity(Clocked):
     >>> here.update(np.arange(0, 60), times=np.arange(60))
     >>> there.update(np.arange(30, 90), times=np.arange(60))
     >>> print(here.query(Jaccard(there)))
-    0.34375 in [0.285729, 0.405437] at 95%, similarity
+    0.34375 in [0.285729, 0.405437] at 95% confidence, similarity
     >>> print(here.query(Distinct()))
-    60.6072 in [53.6191, 68.5207] at 95%, similarity
+    60.6072 in [53.6191, 68.5207] at 95% confidence, similarity
 
     References
     ----------

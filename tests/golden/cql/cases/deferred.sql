@@ -1,11 +1,11 @@
 -- within a width at a confidence
 SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 CONFIDENCE 0.9;
 -- plan:
---   q: avg(price) of all series of trades, on change, within 0.5 at 90%
+--   q: avg(price) of all series of trades, on change, within 0.5 for 90% of the time
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                        owed within 0.5 at 90%
---     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at 90% at each tick, not shared
+--   Answer on change                                        owed within 0.5 for 90% of the time
+--     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, not shared
 --       Latest price of all series                          spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
@@ -13,11 +13,11 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 CONFIDENCE 0.
 -- the usual confidence
 SELECT SUM(price) FROM trades [PARTITION BY sym ROWS 1] WHERE sym IN ('A', 'B') WITHIN 0.5;
 -- plan:
---   q: sum(price) of 2 series of trades, on change, within 0.5 at 95%
+--   q: sum(price) of 2 series of trades, on change, within 0.5 for 95% of the time
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                        owed within 0.5 at 95%
---     Defer sum(price) by timer or watch, chosen by cost    spends 0.5 at 95% at each tick, not shared
+--   Answer on change                                        owed within 0.5 for 95% of the time
+--     Defer sum(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 95% of the time, not shared
 --       Latest price of 2 series                            spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: 5% of the ticks with rows may be further off
@@ -25,11 +25,11 @@ SELECT SUM(price) FROM trades [PARTITION BY sym ROWS 1] WHERE sym IN ('A', 'B') 
 -- a share of the value, throughout
 SELECT SUM(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 1 PERCENT CONFIDENCE 90% THROUGHOUT;
 -- plan:
---   q: sum(price) of all series of trades, on change, within 0.01 of the value at 90% throughout
+--   q: sum(price) of all series of trades, on change, within 0.01 of the value throughout for 90% of the answers
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                        owed within 0.01 of the value at 90% throughout
---     Defer sum(price) by timer or watch, chosen by cost    spends 1% of the value at 90% throughout, not shared
+--   Answer on change                                        owed within 0.01 of the value throughout for 90% of the answers
+--     Defer sum(price) by timer or watch, chosen by cost    spends 1% of the value throughout, for 90% of the answers, not shared
 --       Latest price of all series                          spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 0.01: in 10% of the times between answers a tick may be further off
@@ -37,11 +37,11 @@ SELECT SUM(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 1 PERCENT CONFIDE
 -- throughout without a confidence
 SELECT MAX(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 THROUGHOUT;
 -- plan:
---   q: max(price) of all series of trades, on change, within 0.5 at 95% throughout
+--   q: max(price) of all series of trades, on change, within 0.5 throughout for 95% of the answers
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                        owed within 0.5 at 95% throughout
---     Defer max(price) by timer or watch, chosen by cost    spends 0.5 at 95% throughout, not shared
+--   Answer on change                                        owed within 0.5 throughout for 95% of the answers
+--     Defer max(price) by timer or watch, chosen by cost    spends 0.5 throughout, for 95% of the answers, not shared
 --       Latest price of all series                          spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: in 5% of the times between answers a tick may be further off
@@ -60,10 +60,10 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] GUARANTEED WITHIN 0.5;
 -- every so often is not deferred
 SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] EVERY 1 MINUTE WITHIN 0.5 CONFIDENCE 0.9;
 -- plan:
---   q: avg(price) of all series of trades, every 1 min, within 0.5 at 90%
+--   q: avg(price) of all series of trades, every 1 min, within 0.5 for 90% of the time
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 1 min                   owed within 0.5 at 90%
+--   Answer every 1 min                   owed within 0.5 for 90% of the time
 --     Latest avg(price) of all series    spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)     files, tick 1 s, late rows dropped
 --   kept back 0.5 of 0.5: values are exact
@@ -71,10 +71,10 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] EVERY 1 MINUTE WITHIN 0.
 -- a step of its own is not deferred
 SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] ON CHANGE OF 0.2 WITHIN 0.5 CONFIDENCE 0.9;
 -- plan:
---   q: avg(price) of all series of trades, on change of 0.2, within 0.5 at 90%
+--   q: avg(price) of all series of trades, on change of 0.2, within 0.5 for 90% of the time
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change of 0.2              owed within 0.5 at 90%
+--   Answer on change of 0.2              owed within 0.5 for 90% of the time
 --     Latest avg(price) of all series    spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)     files, tick 1 s, late rows dropped
 --   kept back 0.3 of 0.5: answers that moved less are not given again
@@ -94,11 +94,11 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 0.5 CONFIDENCE 0.9 THROUGH
 -- by timer, with a slope
 CREATE QUERY worth AS SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 CONFIDENCE 0.9 BY TIMER WITH TREND;
 -- plan:
---   worth: avg(price) of all series of trades, on change, within 0.5 at 90%, by timer, with trend
+--   worth: avg(price) of all series of trades, on change, within 0.5 for 90% of the time, by timer, with trend
 -- explain:
 --   worth version 1, running, since epoch 2
---   Answer on change                           owed within 0.5 at 90%
---     Defer avg(price) by timer, with trend    spends 0.5 at 90% at each tick, not shared
+--   Answer on change                           owed within 0.5 for 90% of the time
+--     Defer avg(price) by timer, with trend    spends 0.5 at each tick, for 90% of the time, not shared
 --       Latest price of all series             spends 0, one cell
 --         Scan trades (sym, ts, price)         files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
@@ -110,11 +110,11 @@ CREATE QUERY worth AS SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WI
 -- by watch
 SELECT COUNT(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 2 CONFIDENCE 0.9 BY WATCH;
 -- plan:
---   q: count(price) of all series of trades, on change, within 2 at 90%, by watch
+--   q: count(price) of all series of trades, on change, within 2 for 90% of the time, by watch
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                      owed within 2 at 90%
---     Defer count(price) by watch         spends 2 at 90% at each tick, not shared
+--   Answer on change                      owed within 2 for 90% of the time
+--     Defer count(price) by watch         spends 2 at each tick, for 90% of the time, not shared
 --       Latest price of all series        spends 0, one cell
 --         Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
@@ -122,11 +122,11 @@ SELECT COUNT(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 2 CONFIDENCE 0.
 -- groups of series
 SELECT buy, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY buy WITHIN 0.5 CONFIDENCE 0.9;
 -- plan:
---   q: avg(price) of all series of trades by buy, on change, within 0.5 at 90%
+--   q: avg(price) of all series of trades by buy, on change, within 0.5 for 90% of the time
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                        owed within 0.5 at 90%
---     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at 90% at each tick, not shared
+--   Answer on change                                        owed within 0.5 for 90% of the time
+--     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, not shared
 --       Latest price of all series                          spends 0, one cell for each buy
 --         Scan trades (sym, buy, ts, price)                 files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
@@ -146,10 +146,10 @@ SELECT buy, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY buy;
 -- groups by what is computed are a window of rows
 SELECT size % 2, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY size % 2 WITHIN 0.5 CONFIDENCE 0.9;
 -- plan:
---   q: avg(price) from trades [partition by sym rows 1] group by size % 2, on change of 0.5, within 0.5 at 90%
+--   q: avg(price) from trades [partition by sym rows 1] group by size % 2, on change of 0.5, within 0.5 at 90% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change of 0.5                     owed within 0.5 at 90%
+--   Answer on change of 0.5                     owed within 0.5 at 90% confidence
 --     Aggregate avg(price) by size % 2          spends 0, groups over 4 shards
 --       Window partition by sym rows 1          spends 0, ring of 1 rows, not shared
 --         Scan trades (ts, sym, size, price)    files, tick 1 s, late rows dropped
@@ -158,10 +158,10 @@ SELECT size % 2, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY size 
 -- groups by a number that is no name are a window of rows
 SELECT price, AVG(size) FROM trades [PARTITION BY sym ROWS 1] GROUP BY price WITHIN 0.5 CONFIDENCE 0.9;
 -- plan:
---   q: avg(size) from trades [partition by sym rows 1] group by price, on change of 0.5, within 0.5 at 90%
+--   q: avg(size) from trades [partition by sym rows 1] group by price, on change of 0.5, within 0.5 at 90% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change of 0.5                     owed within 0.5 at 90%
+--   Answer on change of 0.5                     owed within 0.5 at 90% confidence
 --     Aggregate avg(size) by price              spends 0, groups over 4 shards
 --       Window partition by sym rows 1          spends 0, ring of 1 rows, not shared
 --         Scan trades (ts, sym, price, size)    files, tick 1 s, late rows dropped
@@ -170,19 +170,19 @@ SELECT price, AVG(size) FROM trades [PARTITION BY sym ROWS 1] GROUP BY price WIT
 -- groups and a choice of series
 SELECT buy, MAX(price) AS high, MIN(price) AS low FROM trades [PARTITION BY sym ROWS 1] WHERE sym IN ('A', 'B') GROUP BY buy WITHIN 0.5 CONFIDENCE 0.9;
 -- plan:
---   q.high: max(price) of 2 series of trades by buy, on change, within 0.5 at 90%
---   q.low: min(price) of 2 series of trades by buy, on change, within 0.5 at 90%
+--   q.high: max(price) of 2 series of trades by buy, on change, within 0.5 for 90% of the time
+--   q.low: min(price) of 2 series of trades by buy, on change, within 0.5 for 90% of the time
 -- explain:
 --   q.high version 1, running, since epoch 2
---   Answer on change                                        owed within 0.5 at 90%
---     Defer max(price) by timer or watch, chosen by cost    spends 0.5 at 90% at each tick, shared by 2 queries
+--   Answer on change                                        owed within 0.5 for 90% of the time
+--     Defer max(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of 2 series                            spends 0, one cell for each buy
 --         Scan trades (sym, buy, ts, price)                 files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 --
 --   q.low version 1, running, since epoch 2
---   Answer on change                                        owed within 0.5 at 90%
---     Defer min(price) by timer or watch, chosen by cost    spends 0.5 at 90% at each tick, shared by 2 queries
+--   Answer on change                                        owed within 0.5 for 90% of the time
+--     Defer min(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of 2 series                            spends 0, one cell for each buy
 --         Scan trades (sym, buy, ts, price)                 files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
@@ -190,11 +190,11 @@ SELECT buy, MAX(price) AS high, MIN(price) AS low FROM trades [PARTITION BY sym 
 -- a family by a table
 CREATE QUERY sectors AS SELECT s.sector, AVG(t.price) AS mean FROM trades [PARTITION BY sym ROWS 1] t, symbols s WHERE t.sym = s.sym GROUP BY s.sector WITHIN 1 PERCENT CONFIDENCE 0.9;
 -- plan:
---   sectors: avg(price) of series of trades, members sym of symbols by sector, on change, within 0.01 of the value at 90%
+--   sectors: avg(price) of series of trades, members sym of symbols by sector, on change, within 0.01 of the value for 90% of the time
 -- explain:
 --   sectors version 1, running, since epoch 2
---   Answer on change                                        owed within 0.01 of the value at 90%
---     Defer avg(price) by timer or watch, chosen by cost    spends 1% of the value at 90% at each tick, not shared
+--   Answer on change                                        owed within 0.01 of the value for 90% of the time
+--     Defer avg(price) by timer or watch, chosen by cost    spends 1% of the value at each tick, for 90% of the time, not shared
 --       Latest price of the series of symbols               spends 0, members sym of symbols by sector
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 0.01: 10% of the ticks with rows may be further off
@@ -206,11 +206,11 @@ CREATE QUERY sectors AS SELECT s.sector, AVG(t.price) AS mean FROM trades [PARTI
 -- a family by a join, of some rows of the table
 SELECT s.sector, SUM(t.price) FROM symbols s JOIN trades [PARTITION BY sym ROWS 1] t ON s.sym = t.sym WHERE s.sector != 'grain' GROUP BY s.sector WITHIN 1 CONFIDENCE 0.9;
 -- plan:
---   q: sum(price) of series of trades, members sym of symbols where sector != 'grain' by sector, on change, within 1 at 90%
+--   q: sum(price) of series of trades, members sym of symbols where sector != 'grain' by sector, on change, within 1 for 90% of the time
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                        owed within 1 at 90%
---     Defer sum(price) by timer or watch, chosen by cost    spends 1 at 90% at each tick, not shared
+--   Answer on change                                        owed within 1 for 90% of the time
+--     Defer sum(price) by timer or watch, chosen by cost    spends 1 at each tick, for 90% of the time, not shared
 --       Latest price of the series of symbols               spends 0, members sym of symbols where sector != 'grain' by sector
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 1: 10% of the ticks with rows may be further off
@@ -241,12 +241,12 @@ SELECT s.sector, AVG(t.price) FROM trades [PARTITION BY sym ROWS 1] t, symbols s
 -- the largest value of half an hour
 SELECT MAX(level) FROM (SELECT AVG(price) AS level FROM trades [PARTITION BY sym ROWS 1] WHERE sym IN ('A', 'B')) [RANGE 30 MINUTES] WITHIN 2 CONFIDENCE 0.9;
 -- plan:
---   q: max over range 30 min of avg(price) of 2 series of trades, on change, within 2 at 90%
+--   q: max over range 30 min of avg(price) of 2 series of trades, on change, within 2 for 90% of the time
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                          owed within 2 at 90%
+--   Answer on change                                          owed within 2 for 90% of the time
 --     Extreme max over range 30 min                           of the value at every tick with rows
---       Defer avg(price) by timer or watch, chosen by cost    spends 2 at 90% at each tick, not shared
+--       Defer avg(price) by timer or watch, chosen by cost    spends 2 at each tick, for 90% of the time, not shared
 --         Latest price of 2 series                            spends 0, one cell
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
@@ -267,21 +267,21 @@ SELECT MIN(level) FROM (SELECT SUM(price) AS level FROM trades [PARTITION BY sym
 -- both extremes of a family
 SELECT sector, MAX(level) AS high, MIN(level) AS low FROM (SELECT s.sector, SUM(t.price) AS level FROM trades [PARTITION BY sym ROWS 1] t, symbols s WHERE t.sym = s.sym GROUP BY s.sector) [RANGE 30 MINUTES] GROUP BY sector WITHIN 2 CONFIDENCE 0.9;
 -- plan:
---   q.high: max over range 30 min of sum(price) of series of trades, members sym of symbols by sector, on change, within 2 at 90%
---   q.low: min over range 30 min of sum(price) of series of trades, members sym of symbols by sector, on change, within 2 at 90%
+--   q.high: max over range 30 min of sum(price) of series of trades, members sym of symbols by sector, on change, within 2 for 90% of the time
+--   q.low: min over range 30 min of sum(price) of series of trades, members sym of symbols by sector, on change, within 2 for 90% of the time
 -- explain:
 --   q.high version 1, running, since epoch 2
---   Answer on change                                          owed within 2 at 90%
+--   Answer on change                                          owed within 2 for 90% of the time
 --     Extreme max over range 30 min                           of the value at every tick with rows
---       Defer sum(price) by timer or watch, chosen by cost    spends 2 at 90% at each tick, shared by 2 queries
+--       Defer sum(price) by timer or watch, chosen by cost    spends 2 at each tick, for 90% of the time, shared by 2 queries
 --         Latest price of the series of symbols               spends 0, members sym of symbols by sector
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 --
 --   q.low version 1, running, since epoch 2
---   Answer on change                                          owed within 2 at 90%
+--   Answer on change                                          owed within 2 for 90% of the time
 --     Extreme min over range 30 min                           of the value at every tick with rows
---       Defer sum(price) by timer or watch, chosen by cost    spends 2 at 90% at each tick, shared by 2 queries
+--       Defer sum(price) by timer or watch, chosen by cost    spends 2 at each tick, for 90% of the time, shared by 2 queries
 --         Latest price of the series of symbols               spends 0, members sym of symbols by sector
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
@@ -289,19 +289,19 @@ SELECT sector, MAX(level) AS high, MIN(level) AS low FROM (SELECT s.sector, SUM(
 -- one for each series
 CREATE QUERY near FOR EACH sym IN ('A', 'B') AS SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 CONFIDENCE 0.9;
 -- plan:
---   near[A]: avg(price) of 1 series of trades, on change, within 0.5 at 90%
---   near[B]: avg(price) of 1 series of trades, on change, within 0.5 at 90%
+--   near[A]: avg(price) of 1 series of trades, on change, within 0.5 for 90% of the time
+--   near[B]: avg(price) of 1 series of trades, on change, within 0.5 for 90% of the time
 -- explain:
 --   near[A] version 1, running, since epoch 2
---   Answer on change                                        owed within 0.5 at 90%
---     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at 90% at each tick, shared by 2 queries
+--   Answer on change                                        owed within 0.5 for 90% of the time
+--     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of 1 series                            spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 --
 --   near[B] version 1, running, since epoch 2
---   Answer on change                                        owed within 0.5 at 90%
---     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at 90% at each tick, shared by 2 queries
+--   Answer on change                                        owed within 0.5 for 90% of the time
+--     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of 1 series                            spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
@@ -313,19 +313,19 @@ CREATE QUERY near FOR EACH sym IN ('A', 'B') AS SELECT AVG(price) FROM trades [P
 -- one for each part of a table
 CREATE QUERY sector FOR EACH sector IN ('metal', 'grain') AS SELECT AVG(t.price) FROM trades [PARTITION BY sym ROWS 1] t, symbols s WHERE t.sym = s.sym WITHIN 0.5 CONFIDENCE 0.9;
 -- plan:
---   sector[metal]: avg(price) of series of trades, members sym of symbols where sector = 'metal', on change, within 0.5 at 90%
---   sector[grain]: avg(price) of series of trades, members sym of symbols where sector = 'grain', on change, within 0.5 at 90%
+--   sector[metal]: avg(price) of series of trades, members sym of symbols where sector = 'metal', on change, within 0.5 for 90% of the time
+--   sector[grain]: avg(price) of series of trades, members sym of symbols where sector = 'grain', on change, within 0.5 for 90% of the time
 -- explain:
 --   sector[metal] version 1, running, since epoch 2
---   Answer on change                                        owed within 0.5 at 90%
---     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at 90% at each tick, shared by 2 queries
+--   Answer on change                                        owed within 0.5 for 90% of the time
+--     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of the series of symbols               spends 0, members sym of symbols where sector = 'metal'
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 --
 --   sector[grain] version 1, running, since epoch 2
---   Answer on change                                        owed within 0.5 at 90%
---     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at 90% at each tick, shared by 2 queries
+--   Answer on change                                        owed within 0.5 for 90% of the time
+--     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of the series of symbols               spends 0, members sym of symbols where sector = 'grain'
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
@@ -337,21 +337,21 @@ CREATE QUERY sector FOR EACH sector IN ('metal', 'grain') AS SELECT AVG(t.price)
 -- one extreme for each series
 CREATE QUERY peak FOR EACH sym IN ('A', 'B') AS SELECT MAX(level) FROM (SELECT AVG(price) AS level FROM trades [PARTITION BY sym ROWS 1] WHERE sym = $sym) [RANGE 30 MINUTES] WITHIN 2 CONFIDENCE 0.9;
 -- plan:
---   peak[A]: max over range 30 min of avg(price) of 1 series of trades, on change, within 2 at 90%
---   peak[B]: max over range 30 min of avg(price) of 1 series of trades, on change, within 2 at 90%
+--   peak[A]: max over range 30 min of avg(price) of 1 series of trades, on change, within 2 for 90% of the time
+--   peak[B]: max over range 30 min of avg(price) of 1 series of trades, on change, within 2 for 90% of the time
 -- explain:
 --   peak[A] version 1, running, since epoch 2
---   Answer on change                                          owed within 2 at 90%
+--   Answer on change                                          owed within 2 for 90% of the time
 --     Extreme max over range 30 min                           of the value at every tick with rows
---       Defer avg(price) by timer or watch, chosen by cost    spends 2 at 90% at each tick, shared by 2 queries
+--       Defer avg(price) by timer or watch, chosen by cost    spends 2 at each tick, for 90% of the time, shared by 2 queries
 --         Latest price of 1 series                            spends 0, one cell
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 --
 --   peak[B] version 1, running, since epoch 2
---   Answer on change                                          owed within 2 at 90%
+--   Answer on change                                          owed within 2 for 90% of the time
 --     Extreme max over range 30 min                           of the value at every tick with rows
---       Defer avg(price) by timer or watch, chosen by cost    spends 2 at 90% at each tick, shared by 2 queries
+--       Defer avg(price) by timer or watch, chosen by cost    spends 2 at each tick, for 90% of the time, shared by 2 queries
 --         Latest price of 1 series                            spends 0, one cell
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   kept back 0 of 2: 10% of the ticks with rows may be further off

@@ -305,10 +305,10 @@ SELECT sym FROM trades t WHERE size > 3 WITH PREFERENCE WEIGHTED COUNT(t.price) 
 -- A sum
 SELECT SUM(price) FROM trades [RANGE 5 MINUTES] WHERE size > 3 EVERY 1 MINUTE BUDGET PROBES 100;
 -- plan:
---   q: sum(price) from trades [range 5 min] where size > 3, every 1 min, as near as the budget allows at 95%, desc COUNT(price) * price, 100 probes a tick
+--   q: sum(price) from trades [range 5 min] where size > 3, every 1 min, as near as the budget allows at 95% confidence, desc COUNT(price) * price, 100 probes a tick
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 1 min                        owed as near as the budget allows at 95%
+--   Answer every 1 min                        owed as near as the budget allows at 95% confidence
 --     Sample sum(price) in strata of price    spends as much as its bar says, by Hoeffding and Serfling over strata, shard 3 of 4
 --       Window range 5 min                    spends 0, panes of 1 min, not shared
 --         Where size > 3                      spends 0
@@ -318,15 +318,15 @@ SELECT SUM(price) FROM trades [RANGE 5 MINUTES] WHERE size > 3 EVERY 1 MINUTE BU
 --   budget 100 probes a tick; a probe is one row looked at
 --   without overload every row is looked at: answers are exact
 --   under overload bars are as wide as what was not looked at, charged to promising
---   bars hold at 95% by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
+--   bars hold at 95% confidence by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
 
 -- A count within a width
 SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE price > 10 EVERY 10 SECONDS WITHIN 5 PERCENT BUDGET PROBES 100;
 -- plan:
---   q: count(*) from trades [range 1 min] where price > 10, every 10 s, within 0.05 of the value at 95%, weighted COUNT(price), 100 probes a tick
+--   q: count(*) from trades [range 1 min] where price > 10, every 10 s, within 0.05 of the value at 95% confidence, weighted COUNT(price), 100 probes a tick
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                       owed within 0.05 of the value at 95%
+--   Answer every 10 s                       owed within 0.05 of the value at 95% confidence
 --     Sample count(*) in strata of price    spends as much as its bar says, by Hoeffding and Serfling over strata, shard 3 of 4
 --       Window range 1 min                  spends 0, panes of 10 s, not shared
 --         Where price > 10                  spends 0
@@ -336,15 +336,15 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE price > 10 EVERY 10 SECONDS W
 --   budget 100 probes a tick; a probe is one row looked at
 --   without overload every row is looked at: answers are exact
 --   under overload bars are as wide as what was not looked at, charged to promising
---   bars hold at 95% by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
+--   bars hold at 95% confidence by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
 
 -- An average at a confidence
 SELECT AVG(price * size) FROM trades [RANGE 5 MINUTES SLIDE 1 MINUTE] WHERE price BETWEEN 2 AND 9 ON CLOSE CONFIDENCE 99% BUDGET CPU 0.1;
 -- plan:
---   q: avg(price * size) from trades [range 5 min slide 1 min] where (price >= 2) and (price <= 9), on close, as near as the budget allows at 99%, weighted COUNT(price), 0.1 cores
+--   q: avg(price * size) from trades [range 5 min slide 1 min] where (price >= 2) and (price <= 9), on close, as near as the budget allows at 99% confidence, weighted COUNT(price), 0.1 cores
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on close                                  owed as near as the budget allows at 99%
+--   Answer on close                                  owed as near as the budget allows at 99% confidence
 --     Sample avg(price * size) in strata of price    spends as much as its bar says, by Hoeffding and Serfling over strata, shard 3 of 4
 --       Window range 5 min slide 1 min               spends 0, panes of 1 min, not shared
 --         Where (price >= 2) and (price <= 9)        spends 0
@@ -354,15 +354,15 @@ SELECT AVG(price * size) FROM trades [RANGE 5 MINUTES SLIDE 1 MINUTE] WHERE pric
 --   budget 0.1 cores, in probes at the costs that were measured; a probe is one row looked at
 --   without overload every row is looked at: answers are exact
 --   under overload bars are as wide as what was not looked at, charged to promising
---   bars hold at 99% by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
+--   bars hold at 99% confidence by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
 
 -- A median of a window that has a name
 SELECT MEDIAN(price) FROM trades [recent] WITH PREFERENCE WEIGHTED COUNT(price) EVERY 1 MINUTE BUDGET PROBES 100;
 -- plan:
---   q: quantile(price, 0.5) from trades [recent], every 1 min, as near as the budget allows at 95%, weighted COUNT(price), 100 probes a tick
+--   q: quantile(price, 0.5) from trades [recent], every 1 min, as near as the budget allows at 95% confidence, weighted COUNT(price), 100 probes a tick
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 1 min                                  owed as near as the budget allows at 95%
+--   Answer every 1 min                                  owed as near as the budget allows at 95% confidence
 --     Sample quantile(price, 0.5) in strata of price    spends as much as its bar says, by Hoeffding and Serfling over strata, shard 3 of 4
 --       Window range 5 min slide 1 min (recent)         spends 0, panes of 1 min, not shared
 --         Scan trades (ts, price)                       files, tick 1 s, late rows dropped
@@ -371,15 +371,15 @@ SELECT MEDIAN(price) FROM trades [recent] WITH PREFERENCE WEIGHTED COUNT(price) 
 --   budget 100 probes a tick; a probe is one row looked at
 --   without overload every row is looked at: answers are exact
 --   under overload bars are as wide as what was not looked at, charged to promising
---   bars hold at 95% by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
+--   bars hold at 95% confidence by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
 
 -- A quantile by promise of its own
 SELECT QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] WITH PREFERENCE DESC COUNT(sym) * 2 EVERY 1 MINUTE WITHIN 1% RANK BUDGET PROBES 100;
 -- plan:
---   q: quantile(price, 0.9) from trades [range 1 min], every 1 min, within 0.01 in rank at 95%, desc COUNT(sym) * 2, 100 probes a tick
+--   q: quantile(price, 0.9) from trades [range 1 min], every 1 min, within 0.01 in rank at 95% confidence, desc COUNT(sym) * 2, 100 probes a tick
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 1 min                                owed within 0.01 in rank at 95%
+--   Answer every 1 min                                owed within 0.01 in rank at 95% confidence
 --     Sample quantile(price, 0.9) in strata of sym    spends as much as its bar says, by Hoeffding and Serfling over strata, shard 3 of 4
 --       Window range 1 min                            spends 0, panes of 1 min, not shared
 --         Scan trades (ts, price, sym)                files, tick 1 s, late rows dropped
@@ -388,16 +388,16 @@ SELECT QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] WITH PREFERENCE DESC CO
 --   budget 100 probes a tick; a probe is one row looked at
 --   without overload every row is looked at: answers are exact
 --   under overload bars are as wide as what was not looked at, charged to promising
---   bars hold at 95% by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
+--   bars hold at 95% confidence by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
 
 -- Several aggregates share a budget and the chance to fail
 SELECT SUM(price) AS all_of_it, AVG(price) AS mean FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS CONFIDENCE 90% BUDGET PROBES 100;
 -- plan:
---   q.all_of_it: sum(price) from trades [range 1 min], every 10 s, as near as the budget allows at 95%, desc COUNT(price) * price, 50 probes a tick
---   q.mean: avg(price) from trades [range 1 min], every 10 s, as near as the budget allows at 95%, weighted COUNT(price), 50 probes a tick
+--   q.all_of_it: sum(price) from trades [range 1 min], every 10 s, as near as the budget allows at 95% confidence, desc COUNT(price) * price, 50 probes a tick
+--   q.mean: avg(price) from trades [range 1 min], every 10 s, as near as the budget allows at 95% confidence, weighted COUNT(price), 50 probes a tick
 -- explain:
 --   q.all_of_it version 1, running, since epoch 2
---   Answer every 10 s                         owed as near as the budget allows at 95%
+--   Answer every 10 s                         owed as near as the budget allows at 95% confidence
 --     Sample sum(price) in strata of price    spends as much as its bar says, by Hoeffding and Serfling over strata, shard 3 of 4
 --       Window range 1 min                    spends 0, panes of 10 s, not shared
 --         Scan trades (ts, price)             files, tick 1 s, late rows dropped
@@ -406,10 +406,10 @@ SELECT SUM(price) AS all_of_it, AVG(price) AS mean FROM trades [RANGE 1 MINUTE] 
 --   budget 50 probes a tick; a probe is one row looked at
 --   without overload every row is looked at: answers are exact
 --   under overload bars are as wide as what was not looked at, charged to promising
---   bars hold at 95% by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
+--   bars hold at 95% confidence by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
 --
 --   q.mean version 1, running, since epoch 2
---   Answer every 10 s                         owed as near as the budget allows at 95%
+--   Answer every 10 s                         owed as near as the budget allows at 95% confidence
 --     Sample avg(price) in strata of price    spends as much as its bar says, by Hoeffding and Serfling over strata, shard 0 of 4
 --       Window range 1 min                    spends 0, panes of 10 s, not shared
 --         Scan trades (ts, price)             files, tick 1 s, late rows dropped
@@ -418,7 +418,7 @@ SELECT SUM(price) AS all_of_it, AVG(price) AS mean FROM trades [RANGE 1 MINUTE] 
 --   budget 50 probes a tick; a probe is one row looked at
 --   without overload every row is looked at: answers are exact
 --   under overload bars are as wide as what was not looked at, charged to promising
---   bars hold at 95% by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
+--   bars hold at 95% confidence by Hoeffding and Serfling over strata; each answer says whether it keeps the contract
 
 -- A summary
 CREATE SUMMARY sizes ON trades(size) WITH GRANULARITY 1 MINUTE AND COLLAPSE(2, 4)

@@ -1,40 +1,40 @@
 SELECT sym FROM trades WHERE price > 1 WITHIN 5 PERCENT;
 -- ContractUnsatisfiable: rows are exact, a tolerance is for numbers
---   detail: the query asks for within 0.05 of the value at 95%
+--   detail: the query asks for within 0.05 of the value at 95% confidence
 --   hint: leave WITHIN out; only an aggregate of one stream can be approximate
 
 SELECT AVG(price) + 1 FROM trades [RANGE 1 MINUTE] WITHIN 5 PERCENT;
 -- ContractUnsatisfiable: rows are exact, a tolerance is for numbers
---   detail: the query asks for within 0.05 of the value at 95%
+--   detail: the query asks for within 0.05 of the value at 95% confidence
 --   hint: ask for AVG(price) of one stream by itself, or write EXACT
 
 SELECT MAX(price) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK;
 -- ContractUnsatisfiable: max(price) has no rank to be wrong in
---   detail: query 'q73439411' asks for within 0.01 in rank at 95%
---   hint: the nearest that can be held is within 0.01 of the value at 95%; EXACT or Contract.exact() keeps every value
+--   detail: query 'q73439411' asks for within 0.01 in rank at 95% confidence
+--   hint: the nearest that can be held is within 0.01 of the value at 95% confidence; EXACT or Contract.exact() keeps every value
 
 SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE] GUARANTEED WITHIN 1 PERCENT;
 -- ContractUnsatisfiable: no synopsis answers Distinct within 0.01 of the value
 --   detail: exact: keeps every row; ask for an exact contract; bernoulli: a bernoulli sample promises no width beforehand; reservoir: reservoir cannot be exact or certain; sequential: cannot be merged; stratified: a stratified sample grows with the stream; systematic: cannot be merged; every: every m-th row promises no width; bernoulli_window: cannot be merged; passive_window: cannot be merged; resampled_window: cannot be merged; chain: cannot be merged; stratified_window: cannot be merged; priority: is for one sliding window; random_pairing: random_pairing cannot be exact or certain; hll: hll owes a share of the count at a confidence below 100%; cpc: cpc owes a share of the count at a confidence below 100%; theta: theta owes a share of the count at a confidence below 100%; linear_counting: linear_counting must know about how many items there can be; loglog: loglog owes a share of the count at a confidence below 100%; super_loglog: super_loglog owes a share of the count at a confidence below 100%; pcsa: pcsa owes a share of the count at a confidence below 100%; fm: fm owes a share of the count at a confidence below 100%; ams_distinct: ams_distinct owes a share of the count at a confidence below 100%; cohen: cohen owes a share of the count at a confidence below 100%; coordinated: coordinated owes a share of the count at a confidence below 100%; bjkst: bjkst owes a share of the count at a confidence below 100%; distinct_sampling: distinct_sampling owes a share of the count at a confidence below 100%; counting_fm: counting_fm owes a share of the count at a confidence below 100%; windowed_fm: is for one sliding window; randomized_wave: is for one sliding window; l0: l0 owes a share of the count at a confidence below 100%, of known many rows; similarity: is for one sliding window; rarity: is for one sliding window
---   hint: the nearest that can be held is within 0.01 of the value at 99%; EXACT or Contract.exact() keeps every value
+--   hint: the nearest that can be held is within 0.01 of the value at 99% confidence; EXACT or Contract.exact() keeps every value
 
 SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE] WITHIN 3;
--- ContractUnsatisfiable: no synopsis answers Distinct within 3 at 95%
+-- ContractUnsatisfiable: no synopsis answers Distinct within 3 at 95% confidence
 --   detail: exact: keeps every row; ask for an exact contract; bernoulli: a bernoulli sample promises no width beforehand; reservoir: reservoir cannot owe this of Distinct; sequential: cannot be merged; stratified: a stratified sample grows with the stream; systematic: cannot be merged; every: every m-th row promises no width; bernoulli_window: cannot be merged; passive_window: cannot be merged; resampled_window: cannot be merged; chain: cannot be merged; stratified_window: cannot be merged; priority: is for one sliding window; random_pairing: random_pairing cannot owe this of Distinct; hll: an absolute width of a distinct count needs the largest count there can be; cpc: an absolute width of a distinct count needs the largest count there can be; theta: an absolute width of a distinct count needs the largest count there can be; linear_counting: linear_counting must know about how many items there can be; loglog: an absolute width of a distinct count needs the largest count there can be; super_loglog: an absolute width of a distinct count needs the largest count there can be; pcsa: an absolute width of a distinct count needs the largest count there can be; fm: an absolute width of a distinct count needs the largest count there can be; ams_distinct: an absolute width of a distinct count needs the largest count there can be; cohen: an absolute width of a distinct count needs the largest count there can be; coordinated: an absolute width of a distinct count needs the largest count there can be; bjkst: an absolute width of a distinct count needs the largest count there can be; distinct_sampling: an absolute width of a distinct count needs the largest count there can be; counting_fm: an absolute width of a distinct count needs the largest count there can be; windowed_fm: is for one sliding window; randomized_wave: is for one sliding window; l0: l0 owes a share of the count at a confidence below 100%, of known many rows; similarity: is for one sliding window; rarity: is for one sliding window
 --   hint: ask for exact answers, EXACT or Contract.exact(); on_change(e) already spares answers that moved less
 
 SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK;
--- ContractUnsatisfiable: no synopsis answers Distinct within 0.01 in rank at 95%
+-- ContractUnsatisfiable: no synopsis answers Distinct within 0.01 in rank at 95% confidence
 --   detail: exact: keeps every row; ask for an exact contract; bernoulli: a bernoulli sample promises no width beforehand; reservoir: reservoir cannot owe this of Distinct; sequential: cannot be merged; stratified: a stratified sample grows with the stream; systematic: cannot be merged; every: every m-th row promises no width; bernoulli_window: cannot be merged; passive_window: cannot be merged; resampled_window: cannot be merged; chain: cannot be merged; stratified_window: cannot be merged; priority: is for one sliding window; random_pairing: random_pairing cannot owe this of Distinct; hll: hll owes a share of the count at a confidence below 100%; cpc: cpc owes a share of the count at a confidence below 100%; theta: theta owes a share of the count at a confidence below 100%; linear_counting: linear_counting must know about how many items there can be; loglog: loglog owes a share of the count at a confidence below 100%; super_loglog: super_loglog owes a share of the count at a confidence below 100%; pcsa: pcsa owes a share of the count at a confidence below 100%; fm: fm owes a share of the count at a confidence below 100%; ams_distinct: ams_distinct owes a share of the count at a confidence below 100%; cohen: cohen owes a share of the count at a confidence below 100%; coordinated: coordinated owes a share of the count at a confidence below 100%; bjkst: bjkst owes a share of the count at a confidence below 100%; distinct_sampling: distinct_sampling owes a share of the count at a confidence below 100%; counting_fm: counting_fm owes a share of the count at a confidence below 100%; windowed_fm: is for one sliding window; randomized_wave: is for one sliding window; l0: l0 owes a share of the count at a confidence below 100%, of known many rows; similarity: is for one sliding window; rarity: is for one sliding window
---   hint: the nearest that can be held is within 0.01 of the value at 95%; EXACT or Contract.exact() keeps every value
+--   hint: the nearest that can be held is within 0.01 of the value at 95% confidence; EXACT or Contract.exact() keeps every value
 
 SELECT SUM(size) WHEN price > AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 1 PERCENT;
--- ContractUnsatisfiable: no synopsis holds sum(size) when price > avg(price) within 0.01 of the value at 95%
+-- ContractUnsatisfiable: no synopsis holds sum(size) when price > avg(price) within 0.01 of the value at 95% confidence
 --   detail: only a count can be owed, as a share of the rows; the buckets that follow a moving cut give bars, but no width of them is known beforehand
 --   hint: ask for exact answers, EXACT or Contract.exact(); on_change(e) already spares answers that moved less
 
 SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK BUDGET MEMORY 100 B;
--- ContractUnsatisfiable: no synopsis answers Quantile within 0.01 in rank at 95%
+-- ContractUnsatisfiable: no synopsis answers Quantile within 0.01 in rank at 95% confidence
 --   detail: exact: keeps every row; ask for an exact contract; bernoulli: a bernoulli sample promises no width beforehand; poisson: a poisson sample promises no width beforehand; reservoir: reservoir does not hold the contract in this memory; sequential: cannot be merged; stratified: a stratified sample grows with the stream; systematic: cannot be merged; every: every m-th row promises no width; biased_reservoir: cannot be merged; halving: cannot be merged; bernoulli_window: cannot be merged; passive_window: cannot be merged; resampled_window: cannot be merged; chain: cannot be merged; stratified_window: cannot be merged; priority: is for one sliding window; random_pairing: random_pairing does not hold the contract in this memory; varopt: varopt does not hold the contract in this memory; arasu_manku: cannot be merged; block_window: cannot be merged; dyadic_count_min: dyadic_count_min needs the range of the items; gk: gk needs more memory than it may take; kll: kll would be too large; log_histogram: log_histogram owes a share of a quantile's value, 0.0001 or more; mrl: mrl needs more memory than it may take; q_digest: q_digest owes a rank, of whole numbers of a known range that are not taken back; req: a replay gives other bytes; sampled_gk: sampled_gk needs more memory than it may take; tdigest: a replay gives other bytes; dyadic_ams: dyadic_ams owes a rank error at a confidence below 100%, in a universe
 --   hint: it takes BUDGET MEMORY 14372 B to hold it; or ask for a wider bar
 
@@ -75,9 +75,9 @@ SELECT AVG(price) FROM trades [NOW] WITHIN -1;
 --   hint: expected a number
 
 SELECT AVG(price) FROM trades [NOW] WITHIN 200% RANK;
--- ContractUnsatisfiable: avg(price) has no rank to be wrong in
---   detail: query 'qea68a639' asks for within 2 in rank at 95%
---   hint: ask for exact answers, EXACT or Contract.exact(); on_change(e) already spares answers that moved less
+-- ContractUnsatisfiable: contract within 2 in rank is kept by any answer
+--   detail: got within=2, expected 0 <= within < 1
+--   hint: write Contract.rank(0.01, confidence=0.95); in SQL WITHIN 5 PERCENT or WITHIN 0.01 RANK
 
 SELECT AVG(price) FROM trades [NOW] WITHIN 5% CONFIDENCE 0%;
 -- ParseError: a confidence lies between 0 and 1
@@ -112,7 +112,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 1 MINUTE FRESH 10 s;
 
 SELECT JOIN_SIZE(t.sym, q.sym) FROM trades [ROWS 5] t, quotes [ROWS 5] q WITHIN 10 PERCENT;
 -- ContractUnsatisfiable: rows are exact, a tolerance is for numbers
---   detail: the query asks for within 0.1 of the value at 95%
+--   detail: the query asks for within 0.1 of the value at 95% confidence
 --   hint: ask for JOIN_SIZE(t.sym, q.sym) of one stream by itself, or write EXACT
 
 SELECT JOIN_SIZE(sym, sym) + 1 FROM trades [NOW];

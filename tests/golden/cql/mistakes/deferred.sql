@@ -19,7 +19,7 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 BY TIMER BY W
 
 SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 0.5 CONFIDENCE 0.9 BY WATCH;
 -- BindError: regime is for queries over latest values
---   detail: query 'q5773636f' asks avg(price) from trades [range 1 min], on change of 0.5, within 0.5 at 90%, by watch
+--   detail: query 'q5773636f' asks avg(price) from trades [range 1 min], on change of 0.5, within 0.5 at 90% confidence, by watch
 --   hint: leave the window out: latest values are [PARTITION BY key ROWS 1] of a stream
 
 SELECT sym, price FROM trades [NOW] BY TIMER WITH TREND;
@@ -29,7 +29,7 @@ SELECT sym, price FROM trades [NOW] BY TIMER WITH TREND;
 
 SELECT MAX(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 CONFIDENCE 0.9 WITH TREND;
 -- BindError: query 'qd71fccf8' has no trend to carry on
---   detail: it asks max(price) of all series of trades, on change, within 0.5 at 90%, with trend
+--   detail: it asks max(price) of all series of trades, on change, within 0.5 for 90% of the time, with trend
 --   hint: a trend is of a sum or an avg of latest values, WITHIN 0.5 CONFIDENCE 0.9
 
 SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITH TREND;
@@ -49,7 +49,7 @@ SELECT s.since, AVG(t.price) FROM trades [PARTITION BY sym ROWS 1] t, symbols s 
 
 SELECT s.sector, AVG(t.price) FROM trades [PARTITION BY sym ROWS 1] t, symbols s WHERE t.sym = s.sym AND t.price > 1 GROUP BY s.sector WITHIN 1 PERCENT CONFIDENCE 0.9;
 -- ContractUnsatisfiable: rows are exact, a tolerance is for numbers
---   detail: the query asks for within 0.01 of the value at 90%
+--   detail: the query asks for within 0.01 of the value at 90% confidence
 --   hint: ask for AVG(t.price) of one stream by itself, or write EXACT
 
 SELECT MAX(level) FROM (SELECT s.sector, AVG(t.price) AS level FROM trades [PARTITION BY sym ROWS 1] t, symbols s WHERE t.sym = s.sym GROUP BY s.sector) [RANGE 30 MINUTES] WITHIN 2 CONFIDENCE 0.9;
@@ -74,7 +74,7 @@ SELECT MAX(level) FROM (SELECT MIN(price) AS level FROM trades [PARTITION BY sym
 
 SELECT MAX(level) FROM (SELECT AVG(price) AS level FROM trades [PARTITION BY sym ROWS 1]) [RANGE 30 MINUTES] EVERY 1 MINUTE WITHIN 2 CONFIDENCE 0.9;
 -- BindError: query 'q4fa57179' has groups, members or an extreme but no window
---   detail: it asks avg(price), answers every 1 min and is owed within 2 at 90%
+--   detail: it asks avg(price), answers every 1 min and is owed within 2 for 90% of the time
 --   hint: ask sum, avg, count, min, max of one column, on change and not in rank; or add a window
 
 SELECT MAX(level) FROM (SELECT AVG(price) AS level FROM trades [PARTITION BY sym ROWS 1]) [RANGE 30 MINUTES] BY TIMER;
@@ -89,8 +89,8 @@ SELECT MAX(level) FROM (SELECT AVG(price) AS level FROM trades [RANGE 1 MINUTE])
 
 SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 1% RANK CONFIDENCE 0.9;
 -- ContractUnsatisfiable: avg(price) has no rank to be wrong in
---   detail: query 'q3847dd56' asks for within 0.01 in rank at 90%
---   hint: the nearest that can be held is within 0.01 of the value at 90%; EXACT or Contract.exact() keeps every value
+--   detail: query 'q3847dd56' asks for within 0.01 in rank at 90% confidence
+--   hint: the nearest that can be held is within 0.01 of the value at 90% confidence; EXACT or Contract.exact() keeps every value
 
 SELECT s.sector, SUM(t.price) FROM trades [PARTITION BY sym ROWS 1] t, symbols s WHERE t.sym = s.sym GROUP BY s.sector GUARANTEED WITHIN 1 BY TIMER;
 -- BindError: a timer lets values pass unseen, which an answer that is always right does not

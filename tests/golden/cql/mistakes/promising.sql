@@ -70,7 +70,7 @@ SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WHERE t.s
 
 SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WHERE t.sym = q.sym BUDGET PROBES 10 WITHIN 5;
 -- ContractUnsatisfiable: rows are exact, a tolerance is for numbers
---   detail: the query asks for within 5 at 95%
+--   detail: the query asks for within 5 at 95% confidence
 --   hint: leave WITHIN out; only an aggregate of one stream can be approximate
 
 SELECT t.sym FROM trades [RANGE 1 HOUR] t, quotes [RANGE 1 MINUTE] q WHERE t.sym = q.sym BUDGET PROBES 5;
@@ -180,8 +180,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] BUDGET PROBES 5, MEMORY 1 MB;
 
 SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK BUDGET PROBES 5;
 -- ContractUnsatisfiable: avg(price) has no rank to be wrong in
---   detail: query 'q48b1de78' asks for within 0.01 in rank at 95%
---   hint: the nearest that can be held is within 0.01 of the value at 95%; EXACT or Contract.exact() keeps every value
+--   detail: query 'q48b1de78' asks for within 0.01 in rank at 95% confidence
+--   hint: the nearest that can be held is within 0.01 of the value at 95% confidence; EXACT or Contract.exact() keeps every value
 
 SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITH PREFERENCE COUNT(sym), COUNT(price);
 -- BindError: a preference about one stream is one expression
