@@ -54,6 +54,7 @@ from streamgauge.reading import POLL_SECONDS, Reader
 from streamgauge.results.agents import forget_agent
 from streamgauge.sinks.running import Sinks
 from streamgauge.sources.declare import Source
+from streamgauge.sources.learn import check_first_times
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
@@ -182,9 +183,12 @@ class Gauge(Tables, Reader):
                 "no time column was named",
                 "write time='ts', the column that says when a row happened",
             )
+        columns = schema or schema_of(source)
+        if name not in self._expected.streams:
+            check_first_times(name, source, time, columns)
         declared = Stream(
             name=name,
-            schema=schema or schema_of(source),
+            schema=columns,
             time=time,
             key=(key,) if isinstance(key, str) else tuple(key),
             source=source.as_pairs(),

@@ -52,7 +52,7 @@ def offered(text: str, kind: str | None = None) -> list[str]:
         ('DROP STREAM "tw|', ['"two words"']),
         ("CREATE ALERT hot ON h|", ["heat"]),
         ("SHOW QUERIES; DESCRIBE si|", ["sites"]),
-        ("CREATE STREAM s (a FLOAT, b TIME) FROM PUSH TIME |", ["a", "b"]),
+        ("CREATE STREAM s (a FLOAT, b TIME) FROM PUSH TIME |", ["a", "b", "UNIT"]),
         ("CREATE SUMMARY s ON plant(v|", ["value"]),
         ("CREATE STREAM s FROM FILES 'x' FORMAT p|", ["parquet", "pcap"]),
         # A new name, an alias, a text, a comment, and what follows a mistake: nothing is known.

@@ -31,6 +31,7 @@ from streamgauge.sources.declare import (
     rate,
     replay,
 )
+from streamgauge.sources.places import local_path
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
@@ -44,9 +45,9 @@ STREAM_KEYS = (
     "source", "time", "key", "schema", "tick", "expected_gap", "late", "keep", "future",
     "capacity", "width",
 )  # fmt: skip
-FILE_KEYS = ("time_unit", "header", "delimiter", "idle")
+FILE_KEYS = ("time_unit", "header", "delimiter", "null", "idle")
 SOURCE_KEYS = {
-    "files": ("kind", "path", "format", "time_unit", "header", "delimiter", "idle"),
+    "files": ("kind", "path", "format", "time_unit", "header", "delimiter", "null", "idle"),
     "plant": ("kind", "n_sensors", "seed", "speed"),
     "rate": ("kind", "rows_per_second"),
     "replay": ("kind", "path", "stream", "speed", "since", "until", "shift", "loop"),
@@ -248,7 +249,8 @@ def _source_of(stream: Table, root: Path) -> Source:
         return rate(given(table.positive("rows_per_second"), 100))
     if kind == "replay":
         words = ("stream", "speed", "since", "until", "shift", "loop")
-        return replay(root / table.need("path"), **{k: table.data[k] for k in words if k in table})
+        path = root / local_path(table.need("path"))
+        return replay(path, **{k: table.data[k] for k in words if k in table})
     if kind == "push":
         return push()
     if kind == "edge":
@@ -257,11 +259,11 @@ def _source_of(stream: Table, root: Path) -> Source:
         return _kafka(table, root)
     if kind == "mqtt":
         return _mqtt(table, root)
-    format = given(table.text("format"), "parquet")
-    if format not in FORMATS:
+    format = table.text("format")
+    if format is not None and format not in FORMATS:
         raise unknown("format", format, list(FORMATS), place)
     options = {key: table.data[key] for key in FILE_KEYS if key in table}
-    return files(root / table.need("path"), format, **options)
+    return files(root / local_path(table.need("path")), format, **options)
 
 
 def _agents(table: Table, root: Path) -> Source:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan.registry import Registry
+from streamgauge.sources.footer import Footer
 from streamgauge.sources.parse import file_format, inspect_parquet, list_files, parse_file
+from streamgauge.sources.settle import strays
 from streamgauge.streams.stream import Stream
 
 SNAPSHOT_EVERY = 256
@@ -351,7 +353,7 @@ class Lander:
     def _new_files(self, stream: Stream) -> Iterator[str]:
         source = stream.source_dict()
         directory = source_directory(self.home, stream)
-        if not Path(directory).is_dir():
+        if not Path(directory).exists():
             return
         taken = self.taken.get(stream.name, set())
         for path in list_files(directory, file_format(source)):
@@ -366,12 +368,13 @@ class Lander:
 
     def _pieces(self, stream: Stream, origin: str, draft: _Draft) -> Iterator[Segment]:
         """Segments of one file: in place when it is clean, else parsed and landed."""
+        stream = _as_written(stream)
         if file_format(stream.source_dict()) == "parquet":
             footer = inspect_parquet(origin, stream)
             limit = None if stream.future is None else draft.landed_at + stream.future
             if footer is not None and footer.clean:
                 high = max((group.high for group in footer.groups), default=NO_PEAK)
-                if limit is None or high <= limit:
+                if limit is None or (high <= limit and not _has_strays(origin, stream, footer)):
                     yield from self._in_place(stream, origin, footer.groups)
                     return
         yield from self._landed(stream, origin, draft)
@@ -415,8 +418,26 @@ class Lander:
             )
 
 
+def _as_written(stream: Stream) -> Stream:
+    """The stream as its files are: what was parsed before it was written is in microseconds."""
+    source = stream.source_dict()
+    if source["kind"] not in ("kafka", "mqtt", "push") or "time_unit" not in source:
+        return stream
+    return replace(stream, source=tuple({**source, "time_unit": "us"}.items()))
+
+
+def _has_strays(path: str, stream: Stream, footer: Footer) -> bool:
+    """Whether rows of a file would make nearly all rows after them late."""
+    if stream.future is None or footer.rows == 0 or footer.high is None or footer.low is None:
+        return False
+    if footer.high - footer.low <= stream.future:
+        return False
+    times = as_instants(pq.read_table(path, columns=[stream.time])[stream.time])
+    return len(strays(times, stream.future)) > 0
+
+
 def source_directory(home: Home, stream: Stream) -> str:
-    """Directory that a stream's files appear in."""
+    """Directory that a stream's files appear in, or its one file."""
     source = stream.source_dict()
     return str(source["path"] if "path" in source else home.incoming(stream.name))
 
@@ -424,6 +445,6 @@ def source_directory(home: Home, stream: Stream) -> str:
 def source_files(home: Home, stream: Stream) -> set[str]:
     """All files that a stream has now."""
     directory = source_directory(home, stream)
-    if not Path(directory).is_dir():
+    if not Path(directory).exists():
         return set()
     return set(list_files(directory, file_format(stream.source_dict())))

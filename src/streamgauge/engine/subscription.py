@@ -10,7 +10,7 @@ from streamgauge.edge.link import Credentials
 from streamgauge.edge.mqtt_client import BrokerAddress
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.login import Login
-from streamgauge.sources.declare import check_mqtt
+from streamgauge.sources.places import check_mqtt
 
 _NUMBERS = ("expiry", "inflight", "max_message", "limit", "max_rows", "start")
 _MAY_BE_ZERO = ("max_rows", "start")

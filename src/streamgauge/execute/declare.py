@@ -44,20 +44,22 @@ from streamgauge.sources.declare import (
     rate,
     replay,
 )
+from streamgauge.sources.learn import check_first_times
+from streamgauge.sources.places import local_path
 from streamgauge.streams.schema import TYPES, Schema
 from streamgauge.streams.stream import Late, Stream
 
 _SOURCE_OPTIONS = {
-    "files": ("format", "time_unit", "header", "delimiter", "idle"),
+    "files": ("format", "time_unit", "header", "delimiter", "null", "idle"),
     "plant": ("n_sensors", "seed", "speed"),
     "rate": ("rows_per_second",),
     "replay": ("stream", "speed", "since", "until", "shift", "loop"),
-    "push": (),
+    "push": ("time_unit",),
     "edge": ("latency", "beat", "broker", "tokens"),
-    "mqtt": ("topic", "format", "user", "password_file", "password_env", "ca"),
+    "mqtt": ("topic", "format", "user", "password_file", "password_env", "ca", "time_unit"),
     "kafka": (
         "topic", "format", "schema", "registry", "starting", "idle", "on_loss", "user",
-        "password_file", "password_env", "ca", "mechanism",
+        "password_file", "password_env", "ca", "mechanism", "time_unit",
     ),
 }  # fmt: skip
 _STREAM_OPTIONS = {
@@ -90,6 +92,8 @@ def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Str
         schema = Schema.of(**{name: kind.lower() for name, kind in said.columns})
     else:
         schema = known.schema if known is not None else schema_of(source)
+    if known is None:
+        check_first_times(said.name, source, said.time, schema)
     return Stream(
         name=said.name,
         schema=schema,
@@ -122,15 +126,16 @@ def _check_columns(said: CreateStream) -> None:
 
 
 def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
+    _refuse_foreign(said)
     given = {k: options[k] for k in _SOURCE_OPTIONS.get(said.source, ()) if k in options}
     if said.source == "plant":
         return plant(**given)
     if said.source == "rate":
         return rate(**given)
     if said.source == "replay":
-        return replay(root / said.path, **given)
+        return replay(root / local_path(said.path), **given)
     if said.source == "push":
-        return push()
+        return push(**given)
     if said.source == "edge":
         return _edge(said.path, given, root)
     if said.source == "mqtt":
@@ -143,14 +148,29 @@ def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
             f"sources are {', '.join(_SOURCE_OPTIONS)}",
             "write FROM FILES 'directory' FORMAT csv",
         )
-    format = str(given.pop("format", "parquet")).lower()
-    if format not in FORMATS:
+    format = str(given.pop("format")).lower() if "format" in given else None
+    if format is not None and format not in FORMATS:
         raise BindError(
             f"unknown format {format!r} of stream {said.name!r}",
             f"formats are {', '.join(FORMATS)}",
             "write FORMAT csv, for example",
         )
-    return files(root / said.path, format, **given)
+    return files(root / local_path(said.path), format, **given)
+
+
+_OF_ROWS = ("time_unit", "header", "delimiter", "null")
+
+
+def _refuse_foreign(said: CreateStream) -> None:
+    """Raise for an option of reading rows that the source does not have."""
+    own = _SOURCE_OPTIONS.get(said.source, ())
+    wrong = [name for name, _ in said.options if name in _OF_ROWS and name not in own]
+    if wrong:
+        raise BindError(
+            f"{wrong[0].replace('_', ' ').upper()} is not an option of {said.source.upper()}",
+            f"stream {said.name!r} reads from {said.source.upper()}",
+            "leave it out, or read FROM FILES 'directory'",
+        )
 
 
 def _edge(address: str, given: dict[str, Any], root: Path) -> Source:

@@ -16,6 +16,7 @@ from streamgauge.language.statements import AlterTable, Change, CreateTable, Sta
 from streamgauge.log.tables import reading_of, stored_as
 from streamgauge.plan.registry import Registry
 from streamgauge.reading import Reader
+from streamgauge.sources.places import local_path
 from streamgauge.streams.origin import Origin, delta, file, jdbc
 from streamgauge.streams.table import Table
 
@@ -45,7 +46,7 @@ def origin_of(said: CreateTable, root: Path) -> Origin:
         return jdbc(said.path, **placed(options, root))
     if said.source == "delta":
         return delta(said.path if "://" in said.path else root / said.path)
-    return file(root / said.path)
+    return file(root / local_path(said.path))
 
 
 def create_table(

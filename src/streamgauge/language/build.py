@@ -61,6 +61,7 @@ _ONCE = "write each option once"
 _WORDS = {
     "kind": "USING", "longest": "MAXLENGTH", "every": "REFRESH", "on_loss": "ON LOSS",
     "password_file": "PASSWORD FILE", "password_env": "PASSWORD ENV",
+    "time_unit": "TIME UNIT",
 }  # fmt: skip
 
 

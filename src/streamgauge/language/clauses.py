@@ -189,6 +189,11 @@ def _capacity(reads: int) -> tuple[str, Any]:
 OPTIONS: dict[str, Callable[..., Any]] = {
     "option_key": lambda names: ("key", names),
     "option_time": lambda name: ("time", name),
+    "option_time_unit": lambda name: ("time_unit", name.lower()),
+    "option_delimiter": lambda text: ("delimiter", "\t" if text == "\\t" else text),
+    "option_header": lambda: ("header", True),
+    "option_no_header": lambda: ("header", False),
+    "option_null": lambda *texts: ("null", texts),
     "option_format": lambda name: ("format", name.lower()),
     "option_tick": _positive_option("tick"),
     "option_gap": _positive_option("gap"),

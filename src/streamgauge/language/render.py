@@ -214,13 +214,19 @@ def _create_stream(made: CreateStream) -> str:
 
 _TEXTS = (
     "broker", "tokens", "schema", "registry", "user", "password_file", "password_env", "ca",
-    "mechanism",
+    "mechanism", "delimiter",
 )  # fmt: skip
 
 
 def _option(name: str, value: Any) -> str:
     if name == "late":
         return " ".join(["LATE", value[0].upper(), *(duration_words(span) for span in value[1:])])
+    if name == "time_unit":
+        return f"TIME UNIT {quoted(value)}"
+    if name == "header":
+        return f"HEADER {str(value).upper()}"
+    if name == "null":
+        return f"NULL {', '.join(map(text_words, value))}"
     if name in ("changes", "width"):
         return f"{name.upper()} {quoted(value)}"
     if name in ("starting", "on_loss"):

@@ -105,7 +105,9 @@ def rows_of(piece: Piece, stream: Stream) -> tuple[pa.Table, pa.Table]:
 
 
 def _as_files(stream: Stream, format: str) -> Stream:
-    source = (("kind", "files"), ("path", ""), ("format", format))
+    told = stream.source_dict()
+    unit = (("time_unit", told["time_unit"]),) if "time_unit" in told else ()
+    source = (("kind", "files"), ("path", ""), ("format", format), *unit)
     return replace(stream, source=source, future=None)
 
 

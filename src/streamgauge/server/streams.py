@@ -29,11 +29,11 @@ router = APIRouter(tags=["streams"])
 MOST_SILENT = 20
 LATE = ("drop", "allow", "revise")
 SOURCES = {
-    "files": ("path", "format", "time_unit", "header", "delimiter", "idle"),
+    "files": ("path", "format", "time_unit", "header", "delimiter", "null", "idle"),
     "plant": ("n_sensors", "seed", "speed"),
     "rate": ("rows_per_second",),
     "replay": ("path", "stream", "speed", "since", "until", "shift", "loop"),
-    "push": (),
+    "push": ("time_unit",),
     "edge": ("path", "latency", "beat", "broker", "tokens"),
 }
 SPANS = ("latency", "beat", "idle")

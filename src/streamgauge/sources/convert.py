@@ -10,14 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from streamgauge.kernel.errors import BindError
-from streamgauge.kernel.time import MICROSECOND, MILLISECOND, SECOND, Duration
+from streamgauge.kernel.time import MICROSECOND, Duration
 from streamgauge.sources.salvage import salvage
 from streamgauge.streams.schema import TYPES
 
 Cast: TypeAlias = Callable[[pa.ChunkedArray], pa.ChunkedArray]
 
-_UNITS = {"s": SECOND, "ms": MILLISECOND, "us": MICROSECOND}
 _WHOLE = r"^[+-]?[0-9]+$"
 _ZONED = r"[0-9](Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 # A date alone ends like a zone: 2026-01-31 is no time at offset -31.
@@ -34,22 +32,6 @@ _SHAPES = {
     "time": rf"[+-]?[0-9]+|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{_CLOCK}{_ZONE}",
     "string": r"(?s:.*)",
 }
-
-
-def time_unit(source: dict[str, Any]) -> Duration:
-    """Microseconds in one step of a time given as a whole number.
-
-    >>> time_unit({"time_unit": "ms"}), time_unit({})
-    (1000, 1)
-    """
-    name = source.get("time_unit", "us")
-    if name not in _UNITS:
-        raise BindError(
-            f"unknown time unit {name!r}",
-            f"units are {', '.join(_UNITS)}",
-            "write time_unit='ms', for example",
-        )
-    return _UNITS[name]
 
 
 def textual(arrow: pa.DataType) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from streamgauge.kernel.time import (
     duration_text,
     instant,
 )
+from streamgauge.sources.places import ENDINGS, check_mqtt, ending, local_path
 from streamgauge.sources.plant import Plant
+from streamgauge.sources.units import time_unit as unit_of
 
 FORMATS = ("parquet", "csv", "jsonl", "pcap", "flows", "access_log")
 RECORD_FORMATS = ("json", "avro", "raw")
@@ -46,9 +49,58 @@ class Source:
         return (("kind", self.kind), *self.options.items())
 
 
-def files(path: str | Path, format: str = "parquet", **options: Any) -> Source:
-    """Files that appear in a directory, whole: one of `FORMATS`; flows are read from captures."""
-    return Source("files", {"path": str(Path(path).absolute()), "format": format, **options})
+def files(
+    path: str | Path,
+    format: str | None = None,
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    null: str | Sequence[str] | None = None,
+    time_unit: str | None = None,
+    idle: DurationLike | None = None,
+) -> Source:
+    """Files that appear in a directory, whole; or one file.
+
+    Parameters
+    ----------
+    path
+        Directory, or one file.
+    format
+        One of `FORMATS`; flows are read from captures. When None: by the ending of `path`, and
+        parquet for a directory.
+    delimiter, header
+        Of CSV: what stands between fields, and whether the first line names the columns.
+    null
+        Of CSV: text or texts that stand for no value. An empty field always does.
+    time_unit
+        Unit of event times that are whole numbers: s, ms or us.
+    idle
+        Of flows: a longer silence ends a flow.
+
+    Raises
+    ------
+    BindError
+        The path is an address such as s3://, or an option is not one of the format.
+
+    Examples
+    --------
+    >>> files("rows.csv", null="N/A").options["format"]
+    'csv'
+    """
+    place = local_path(path)
+    form = format or ENDINGS.get(ending(place.name), "parquet")
+    texts = (null,) if isinstance(null, str) else null
+    of_csv = {"delimiter": delimiter, "header": header, "null": texts and list(texts)}
+    given: dict[str, Any] = {name: said for name, said in of_csv.items() if said is not None}
+    if given and form != "csv":
+        raise BindError(
+            f"option {next(iter(given))!r} is for CSV files",
+            f"the format of {str(path)!r} is {form}",
+            "write FORMAT csv, or leave the option out",
+        )
+    given |= {} if idle is None else {"idle": idle}
+    options = {"path": str(place.absolute()), "format": form, **given, **_unit(time_unit)}
+    return Source("files", options)
 
 
 def plant(n_sensors: int = 1000, seed: int = 1, speed: float = 60.0) -> Source:
@@ -57,9 +109,19 @@ def plant(n_sensors: int = 1000, seed: int = 1, speed: float = 60.0) -> Source:
     return Source("plant", {"n_sensors": n_sensors, "seed": seed, "speed": speed})
 
 
-def push() -> Source:
-    """Rows that clients push to the server, with the columns that the stream declares."""
-    return Source("push")
+def push(*, time_unit: str | None = None) -> Source:
+    """Rows that clients push to the server, with the columns that the stream declares.
+
+    `time_unit` is the unit of event times that are whole numbers: s, ms or us.
+    """
+    return Source("push", _unit(time_unit))
+
+
+def _unit(time_unit: str | None) -> dict[str, Any]:
+    if time_unit is None:
+        return {}
+    unit_of({"time_unit": time_unit})
+    return {"time_unit": time_unit}
 
 
 def replay(
@@ -105,7 +167,7 @@ def replay(
         raise BindError(
             f"unknown shift {shift!r} of a replay", "it is None or 'now'", "write shift='now'"
         )
-    options: dict[str, Any] = {"of": str(Path(path).absolute()), "speed": float(factor)}
+    options: dict[str, Any] = {"of": str(local_path(path).absolute()), "speed": float(factor)}
     options |= {} if stream is None else {"stream": stream}
     options |= {} if since is None else {"since": instant(since)}
     options |= {} if until is None else {"until": instant(until)}
@@ -187,6 +249,7 @@ def kafka(
     password_env: str | None = None,
     ca: str | Path | None = None,
     mechanism: str | None = None,
+    time_unit: str | None = None,
     **options: Any,
 ) -> Source:
     """Records of a Kafka topic, read by Spark's connector, each exactly once.
@@ -211,6 +274,8 @@ def kafka(
         Records of one batch.
     on_loss
         When records are gone before they were read: fail, or continue and tell the gap.
+    time_unit
+        Unit of event times that are whole numbers: s, ms or us.
     user, password_file, password_env, mechanism
         Who we are. The password is read from a file, or from a variable of the environment.
     ca
@@ -247,7 +312,9 @@ def kafka(
         ca=ca,
         mechanism=mechanism,
     ).as_dict()
-    return Source("kafka", {**chosen, **({"options": dict(options)} if options else {})})
+    return Source(
+        "kafka", {**chosen, **({"options": dict(options)} if options else {})} | _unit(time_unit)
+    )
 
 
 def _check_kafka(
@@ -338,9 +405,9 @@ def _span_text(name: str, span: DurationLike) -> str:
     return duration_text(width)
 
 
-def dataframe(frame: Any) -> Source:
+def dataframe(frame: Any, *, time_unit: str | None = None) -> Source:
     """Any streaming DataFrame; it must be handed over again after a restart."""
-    return Source("dataframe", {}, frame)
+    return Source("dataframe", _unit(time_unit), frame)
 
 
 def mqtt(
@@ -359,6 +426,7 @@ def mqtt(
     inflight: int | None = None,
     max_message: int | None = None,
     limit: int | None = None,
+    time_unit: str | None = None,
 ) -> Source:
     """Messages of an MQTT broker: on the disk before they are acknowledged.
 
@@ -384,6 +452,8 @@ def mqtt(
         Bytes of a payload, 1 MiB when None; a larger one is a dead letter.
     limit
         Bytes that may wait on the disk, 1 GiB when None; then the broker has to wait.
+    time_unit
+        Unit of event times that are whole numbers: s, ms or us.
 
     Examples
     --------
@@ -400,7 +470,7 @@ def mqtt(
     options: dict[str, Any] = {"url": url, "topic": topic, "format": format}
     options["expiry"] = max(duration(_span_text("expiry", expiry)) // SECOND, 1)
     login = Login.of(user=user, password_file=password_file, password_env=password_env, ca=ca)
-    options |= login.as_dict() | ({"client": client} if client else {})
+    options |= login.as_dict() | ({"client": client} if client else {}) | _unit(time_unit)
     places = {"cert": cert, "key": key}
     options |= {name: str(Path(path).absolute()) for name, path in places.items() if path}
     numbers = {"inflight": inflight, "max_message": max_message, "limit": limit}
@@ -409,31 +479,3 @@ def mqtt(
             raise BindError(f"{name} must be positive", f"got {said}", "leave it out")
         options |= {} if said is None else {name: said}
     return Source("mqtt", options)
-
-
-def check_mqtt(url: str, topic: str) -> None:
-    """Raise unless a broker and its topics are written as they should be."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname:
-        raise BindError(
-            f"{url.rpartition('@')[2]!r} is no MQTT broker",
-            "it must begin with mqtt:// or mqtts:// and name a host",
-            "write 'mqtt://127.0.0.1:1883', for example",
-        )
-    if "@" in parts.netloc:
-        raise BindError(
-            "the address of a broker would be kept with its password",
-            f"{parts.scheme}://...@{parts.netloc.rpartition('@')[2]}",
-            "leave both out: give user='...' with password_file='...' or password_env='...'",
-        )
-    levels = topic.split("/")
-    wrong = None
-    if not topic or "\0" in topic or len(topic.encode()) > 65_535:
-        wrong = "a topic has 1 to 65,535 bytes"
-    elif "#" in levels[:-1]:
-        wrong = "# may only be the last level"
-    elif any(len(level) > 1 and set(level) & set("+#") for level in levels):
-        wrong = "+ and # stand for whole levels"
-    if wrong is not None:
-        hint = "write for example 'sensors/+/temp' or 'sensors/#'"
-        raise BindError(f"no topic can match {topic!r}", wrong, hint)

@@ -24,21 +24,24 @@ _TEXT = pa.string()
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written: with a header line or not, and what stands between fields.
+    """How a CSV file is written: header line or not, delimiter, texts that stand for null.
 
     Examples
     --------
     >>> Dialect.of({"kind": "files", "delimiter": ";"})
-    Dialect(header=True, delimiter=';')
+    Dialect(header=True, delimiter=';', null=())
     """
 
     header: bool = True
     delimiter: str = ","
+    null: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, source: dict[str, Any]) -> Dialect:
         """Read the options of a source."""
-        return cls(source.get("header", True), source.get("delimiter", ","))
+        return cls(
+            source.get("header", True), source.get("delimiter", ","), tuple(source.get("null", ()))
+        )
 
     def __post_init__(self) -> None:
         if len(self.delimiter) != 1 or not self.delimiter.isascii() or self.delimiter in '"\r\n':
@@ -47,6 +50,15 @@ class Dialect:
                 "a delimiter is one ASCII character, neither a quote nor a line end",
                 "write delimiter=';', for example",
             )
+
+    def nulls_of_sample(self) -> pyarrow.csv.ConvertOptions | None:
+        """How a sample is read whose types are not known: Arrow's usual nulls, and the declared."""
+        if not self.null:
+            return None
+        usual = pyarrow.csv.ConvertOptions().null_values
+        return pyarrow.csv.ConvertOptions(
+            null_values=[*usual, *self.null], strings_can_be_null=True
+        )
 
     def names(self, line: str) -> list[str]:
         """Field names in a header line."""
@@ -165,7 +177,7 @@ def _read_block(
                 include_columns=fields,
                 column_types=dict.fromkeys(fields, _TEXT),
                 check_utf8=False,
-                null_values=[""],
+                null_values=["", *dialect.null],
                 strings_can_be_null=True,
             ),
         )

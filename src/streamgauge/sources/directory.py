@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.json
 
@@ -22,27 +24,15 @@ from streamgauge.sources.lines import Lines
 from streamgauge.sources.packets.columns import PACKETS
 from streamgauge.sources.packets.flows import FLOWS
 from streamgauge.sources.parquet import open_parquet
+from streamgauge.sources.places import ENDINGS, ending
 from streamgauge.streams.schema import Schema
 
 SAMPLE_BYTES = 8 << 20
 
-_ENDINGS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".pcap": "pcap",
-    ".pcapng": "pcap",
-    ".cap": "pcap",
-}
 # Formats that are read from the files of another one.
 _READ_FROM = {"flows": "pcap"}
 # Formats whose columns are the same in every file.
 _FIXED = {"pcap": PACKETS, "flows": FLOWS, "access_log": ACCESS_LOG}
-_PACKED = (".gz", ".bz2", ".zst")
 _UNFINISHED = (".tmp", ".crc")
 
 
@@ -58,12 +48,14 @@ def file_format(source: dict[str, Any]) -> str:
 
 
 def list_files(directory: str, format: str) -> list[str]:
-    """List the data files below a directory, sorted by their path in it.
+    """List the data files below a directory, sorted by their path in it; a file is itself.
 
     Names that begin with "_" or "." (folders too) and names that end in .tmp or .crc are left out,
     and so are files whose ending is that of another format. Links to folders are not followed.
     """
     _check_format(format)
+    if Path(directory).is_file():
+        return [directory]
     found: list[str] = []
     pending = [directory]
     while pending:
@@ -83,7 +75,12 @@ def list_files(directory: str, format: str) -> list[str]:
 
 
 def infer_schema(
-    path_or_dir: str, format: str, *, header: bool = True, delimiter: str = ","
+    path_or_dir: str,
+    format: str,
+    *,
+    header: bool = True,
+    delimiter: str = ",",
+    null: Sequence[str] = (),
 ) -> Schema:
     """Learn a schema from a file, or from the first file of a directory that can be read.
 
@@ -93,7 +90,7 @@ def infer_schema(
     if format in _FIXED:
         return _FIXED[format]
     files = list_files(path_or_dir, format) if Path(path_or_dir).is_dir() else [path_or_dir]
-    dialect = Dialect(header, delimiter)
+    dialect = Dialect(header, delimiter, tuple(null))
     refused: Refused | None = None
     for path in files:
         schema = _schema_of(path, format, dialect)
@@ -108,12 +105,44 @@ def infer_schema(
     )
 
 
+def first_times(source: Mapping[str, Any], column: str) -> tuple[int, int] | None:
+    """Least and greatest whole number of a column in the first file; None when it has none."""
+    path, format = str(source["path"]), str(source["format"])
+    if format in _FIXED or not Path(path).exists():
+        return None
+    for file in list_files(path, format):
+        try:
+            values = _column(file, format, column, Dialect.of(dict(source)))
+        except (OSError, KeyError, ValueError, pa.ArrowException):
+            continue
+        if values is None or not pa.types.is_integer(values.type) or not len(values):
+            return None
+        bounds = pc.min_max(values).as_py()
+        return None if bounds["min"] is None else (bounds["min"], bounds["max"])
+    return None
+
+
+def _column(path: str, format: str, column: str, dialect: Dialect) -> pa.ChunkedArray | None:
+    """A column of the start of a file, of the type that the file gives it."""
+    if format == "parquet":
+        file = open_parquet(path)
+        if isinstance(file, Refused):
+            return None
+        with file:
+            return file.read_row_group(0, columns=[column])[column] if file.num_row_groups else None
+    data = content(path)
+    lines = Lines.of(b"" if isinstance(data, Refused) else data[:SAMPLE_BYTES])
+    if not len(lines):
+        return None
+    return (_csv_sample(lines, dialect) if format == "csv" else _json_sample(lines))[column]
+
+
 def format_of(directory: str) -> str:
     """The format of the files in a directory, by their endings; there has to be one."""
     found = [
         format
-        for format in dict.fromkeys(_ENDINGS.values())
-        if any(_ENDINGS.get(_ending(path)) == format for path in list_files(directory, format))
+        for format in dict.fromkeys(ENDINGS.values())
+        if any(ENDINGS.get(ending(path)) == format for path in list_files(directory, format))
     ]
     if len(found) == 1:
         return found[0]
@@ -137,13 +166,7 @@ def _belongs(name: str, format: str) -> bool:
     if name.endswith(_UNFINISHED):
         return False
     wanted = _READ_FROM.get(format, format)
-    return _ENDINGS.get(_ending(name), wanted) == wanted
-
-
-def _ending(name: str) -> str:
-    for packed in _PACKED:
-        name = name.removesuffix(packed)
-    return name[name.rfind(".") :]
+    return ENDINGS.get(ending(name), wanted) == wanted
 
 
 def _no_directory(folder: str, error: OSError) -> SourceFailure:
@@ -189,6 +212,7 @@ def _csv_sample(lines: Lines, dialect: Dialect) -> pa.Table:
         parse_options=pyarrow.csv.ParseOptions(
             delimiter=dialect.delimiter, invalid_row_handler=lambda _: "skip"
         ),
+        convert_options=dialect.nulls_of_sample(),
     )
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from streamgauge.kernel.time import DAY, MICROSECOND, MILLISECOND, Instant
-from streamgauge.sources.convert import time_unit
 from streamgauge.sources.draft import Refused
 from streamgauge.sources.parquet import DAMAGE, damaged, missing_column, open_parquet
+from streamgauge.sources.units import likely_unit, time_unit
 from streamgauge.streams.stream import Stream
 
 # The years 1 to 9999, which is what can be written as a date.
@@ -102,6 +102,9 @@ def _judged(metadata: Any, arrow: pa.Schema, stream: Stream) -> Footer:
             return Footer(metadata.num_rows, (), clean=False, why=why)
         groups.append(RowGroup(group.rows, *times))
         why = why or group.suspect(stream, times)
+        whole = pa.types.is_integer(arrow.field(stream.time).type)
+        if whole and "time_unit" not in stream.source_dict() and likely_unit(*times):
+            why = why or f"column {stream.time!r} may not be microseconds"
     return Footer(metadata.num_rows, tuple(groups), clean=why is None, why=why or "")
 
 

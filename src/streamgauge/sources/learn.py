@@ -8,8 +8,10 @@ import pyarrow as pa
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.sources.declare import Source
+from streamgauge.sources.directory import first_times
 from streamgauge.sources.parse import infer_schema
 from streamgauge.sources.plant import SCHEMA as PLANT_SCHEMA
+from streamgauge.sources.units import refuse_unit
 from streamgauge.streams.schema import Schema
 
 RATE_SCHEMA = Schema.of(timestamp="time", value="int")
@@ -19,7 +21,9 @@ EDGE_SCHEMA = Schema.of(object="string", ts="time", value="float", width="float"
 def schema_of(source: Source) -> Schema:
     """The columns of a source: from its first file, its kind or its DataFrame."""
     if source.kind == "files":
-        dialect = {k: source.options[k] for k in ("header", "delimiter") if k in source.options}
+        dialect = {
+            k: source.options[k] for k in ("header", "delimiter", "null") if k in source.options
+        }
         return infer_schema(source.options["path"], source.options["format"], **dialect)
     if source.kind == "plant":
         return PLANT_SCHEMA
@@ -46,6 +50,14 @@ def schema_of(source: Source) -> Schema:
             "write CREATE STREAM name (ts TIME, value FLOAT) FROM PUSH TIME ts",
         )
     return Schema.from_arrow(pa.schema(_arrow_fields(source.frame)))
+
+
+def check_first_times(name: str, source: Source, time: str, schema: Schema) -> None:
+    """Raise when the first file of a stream has whole times of another unit than microseconds."""
+    if source.kind != "files" or "time_unit" in source.options:
+        return
+    if time in schema.names and (found := first_times(source.options, time)) is not None:
+        refuse_unit(name, time, *found)
 
 
 def _arrow_fields(frame: Any) -> list[tuple[str, pa.DataType]]:

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from streamgauge.kernel.time import SECOND, Instant
-from streamgauge.sources.convert import caster, convert, plain, time_unit
+from streamgauge.sources.convert import caster, convert, plain, textual
 from streamgauge.sources.draft import Draft, Refused
 from streamgauge.sources.footer import INSTANT_MAX, INSTANT_MIN
 from streamgauge.sources.rejects import Rejects, misfit
+from streamgauge.sources.units import another_unit, time_unit
 from streamgauge.streams.stream import Stream
 
 
@@ -62,7 +63,9 @@ def settle(path: str, draft: Draft, stream: Stream, arrived: Instant) -> Parsed 
         if kind == "float":
             columns[name] = _finite(name, columns[name], notices)
     _check_nulls(stream, columns, faults)
+    _check_unit(stream, draft.columns[stream.time], columns[stream.time], faults)
     _check_times(stream, columns[stream.time], arrived, faults)
+    _check_strays(stream, columns[stream.time], faults)
     table = pa.table(columns, schema=stream.schema.to_arrow())
     out = faults.rows()
     if len(out):
@@ -124,6 +127,29 @@ def _check_nulls(stream: Stream, columns: dict[str, pa.ChunkedArray], faults: _F
         faults.add(rows, (f"column {name!r}: null in a {role} column" for _ in rows))
 
 
+def _check_unit(
+    stream: Stream, raw: pa.ChunkedArray, column: pa.ChunkedArray, faults: _Faults
+) -> None:
+    """Leave out whole numbers that are seconds or milliseconds, unless the unit is declared."""
+    if "time_unit" in stream.source_dict():
+        return
+    times = column.cast(pa.int64())
+    for mask, reason in another_unit(times):
+        rows = _where(mask)
+        if not len(rows):
+            continue
+        given = raw.take(pa.array(rows))
+        if pa.types.is_dictionary(given.type):
+            given = given.cast(given.type.value_type)
+        if textual(given.type):
+            whole = pc.match_substring_regex(given.cast(pa.string()), r"^\s*\+?[0-9]+\s*$")
+            rows = rows[pc.fill_null(whole, False).to_numpy()]
+        elif not pa.types.is_integer(given.type):
+            continue
+        values = times.take(pa.array(rows)).to_pylist()
+        faults.add(rows, (f"column {stream.time!r}: {value} {reason}" for value in values))
+
+
 def _check_times(
     stream: Stream, column: pa.ChunkedArray, arrived: Instant, faults: _Faults
 ) -> None:
@@ -136,6 +162,55 @@ def _check_times(
     rows = _where(pc.and_not(pc.greater(times, arrived + stream.future), strange))
     ahead = ((time - arrived) // SECOND for time in times.take(rows).to_pylist())
     faults.add(rows, (f"column {stream.time!r}: {s} s ahead of its arrival" for s in ahead))
+
+
+# A stray is left out when so many rows for each of its kind would be late because of it.
+STRAY_OTHERS = 10
+
+
+def strays(times: NDArray[np.int64], future: int) -> NDArray[np.int64]:
+    """Positions of the few rows whose time would make nearly all rows after them late.
+
+    They are farther ahead of all other rows than `future`, and than those span themselves; and
+    at least ten rows with earlier times follow for each of them.
+
+    >>> strays(np.array([0, 10**15, *range(1, 20)]), 10**6)
+    array([1])
+    """
+    n = len(times)
+    most = n // (STRAY_OTHERS + 1)
+    none = np.array([], dtype=np.int64)
+    if most == 0 or int(times.max()) - int(times.min()) <= future:
+        return none
+    top = np.partition(times, n - most - 1)[n - most - 1 :]
+    top.sort()
+    wide = np.flatnonzero(np.diff(top) > max(future, 0))
+    for gap in wide.tolist():
+        edge = int(top[gap])
+        if int(top[gap + 1]) - edge <= edge - int(times.min()):
+            continue
+        far = np.flatnonzero(times > edge)
+        behind = n - int(far[0]) - len(far)
+        if behind >= STRAY_OTHERS * len(far):
+            return far
+    return none
+
+
+def _check_strays(stream: Stream, column: pa.ChunkedArray, faults: _Faults) -> None:
+    if stream.future is None:
+        return
+    sound = np.ones(len(column), dtype=bool)
+    sound[faults.rows()] = False
+    places = np.flatnonzero(sound)
+    times = column.cast(pa.int64()).fill_null(0).to_numpy()[places]
+    rows = places[strays(times, stream.future)]
+    if not len(rows):
+        return
+    others = np.delete(times, np.searchsorted(places, rows))
+    ahead = (
+        (int(times[np.searchsorted(places, row)]) - int(others.max())) // SECOND for row in rows
+    )
+    faults.add(rows, (f"column {stream.time!r}: {s} s ahead of all other rows" for s in ahead))
 
 
 def _where(mask: pa.ChunkedArray) -> NDArray[np.int64]:

@@ -310,7 +310,17 @@ def _streams() -> SearchStrategy[CreateStream]:
     }
     login = dict.fromkeys(("ca", "password_env", "password_file", "user"), texts)
     own: tuple[tuple[str, dict[str, SearchStrategy[Any]]], ...] = (
-        ("files", {"format": st.sampled_from(("csv", "parquet", "flows")), "idle": durations}),
+        (
+            "files",
+            {
+                "delimiter": texts,
+                "format": st.sampled_from(("csv", "parquet", "flows")),
+                "header": st.booleans(),
+                "idle": durations,
+                "null": st.lists(texts, min_size=1, max_size=2).map(tuple),
+                "time_unit": st.sampled_from(("s", "ms", "us")),
+            },
+        ),
         ("plant", {"n_sensors": st.integers(1, 99), "seed": st.integers(0, 9)}),
         ("rate", {"rows_per_second": st.integers(1, 99)}),
         ("edge", {"latency": durations}),

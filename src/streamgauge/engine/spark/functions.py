@@ -24,6 +24,7 @@ from streamgauge.engine.tally import SUMMARY, Summary, Tally, foreign_bytes
 from streamgauge.kernel.errors import BindError
 from streamgauge.synopses import registry
 from streamgauge.synopses.questions import Distinct, Quantile, Question, TopK
+from streamgauge.synopses.synopsis import Expiring
 
 Batches = Iterator[pa.RecordBatch]
 ANSWER_TYPE = "struct<value:double,low:double,high:double,confidence:double>"
@@ -60,10 +61,23 @@ def top_k(column: str, k: int = 10, *, capacity: int = 384) -> Summary:
 
 
 def summary(kind: str, column: str, *questions: Question, **parameters: Any) -> Summary:
-    """Any registered synopsis that can be merged."""
+    """Any registered synopsis that can be merged and has no window: rows here have no time."""
     if kind not in registry() or registry()[kind].merging == "none":
-        usable = ", ".join(sorted(n for n, c in registry().items() if c.merging != "none"))
+        usable = ", ".join(
+            sorted(
+                name
+                for name, found in registry().items()
+                if found.merging != "none" and not issubclass(found, Expiring)
+            )
+        )
         raise BindError(f"no synopsis {kind!r} can be merged", f"there are {usable}", "name one")
+    if issubclass(registry()[kind], Expiring):
+        raise BindError(
+            f"synopsis {kind!r} needs the time of each row",
+            "rows of a DataFrame have no order, so its window would depend on the partitions",
+            "register a standing query with a window on a stream, or filter the rows by time "
+            "first and use a synopsis without a window",
+        )
     return Summary(kind, column, tuple(parameters.items()), questions=questions)
 
 
