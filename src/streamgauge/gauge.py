@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,12 @@ from streamgauge.engine.job import MAX_ROWS, Job
 from streamgauge.engine.local import LocalEngine
 from streamgauge.engine.refreshing import Refreshing
 from streamgauge.engine.spark.engine import SparkEngine
-from streamgauge.execute.declare import summary_of
+from streamgauge.execute.declare import embedded, summary_of
 from streamgauge.execute.script import Script, parse_query
 from streamgauge.execute.show import explained
 from streamgauge.execute.tables import Tables
 from streamgauge.execute.trial import Trial
+from streamgauge.kernel.allowed import Allowed
 from streamgauge.kernel.errors import BindError, EngineFailure, StreamgaugeError
 from streamgauge.kernel.time import DurationLike, InstantLike, duration, instant
 from streamgauge.language.statements import (
@@ -253,8 +255,15 @@ class Gauge(Tables, Reader):
     def create_function(
         self, name: str, target: str, returns: str = "float", aggregate: bool = False
     ) -> None:
-        """Name a Python function, `module:function`, for use in queries."""
+        """Name a Python function, `module:function`, that `allow_functions` of connect lists."""
         self._execute(CreateFunction(name, target, returns, aggregate))
+
+    def function(
+        self, name: str, run: Callable[..., Any], returns: str = "float", aggregate: bool = False
+    ) -> None:
+        """Let queries call a callable of this program, in this process; local engine only."""
+        said = embedded(self.home, self._job.kind, name, run)
+        self._execute(replace(said, returns=returns, aggregate=aggregate))
 
     def drop_function(self, name: str) -> None:
         """Forget a function that no query calls."""
@@ -456,6 +465,7 @@ def connect(
     settings: dict[str, str] | None = None,
     checkpoint: str | None = None,
     keep_answers: DurationLike | None = None,
+    allow_functions: Iterable[str] | Allowed = (),
 ) -> Gauge:
     """Open a gauge on a home directory, made if it is not there.
 
@@ -481,10 +491,14 @@ def connect(
     keep_answers
         How long answers and the pages of the journal are kept while the job runs; for good by
         default.
+    allow_functions
+        Modules, or functions as `module:function`, that CREATE FUNCTION may name: none by
+        default. They run in a process of their own; an `Allowed` sets its limits too.
     """
     if _MASTER.match(str(home)):
         home, master = "gauge-home", str(home)
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers)
     default = (os.cpu_count() or 1) if engine == "spark" else 1
-    opened = Home.open(home, shards=shards or default)
+    allowed = Allowed.of(allow_functions)
+    opened = Home.open(home, shards=shards or default, allowed=allowed)
     return Gauge(opened, job)

@@ -22,13 +22,20 @@ from streamgauge.engine.resample import followers, in_force
 from streamgauge.engine.store import Store, empty_store, merged
 from streamgauge.kernel.time import SECOND
 from streamgauge.operators.delta import Delta, joined
+from streamgauge.operators.functions import in_force as functions_allowed
 from streamgauge.plan.nodes import Node, Resampled, Scan
 from streamgauge.streams.stream import Stream
-from streamgauge.testing.feeds import FUNCTIONS, METERS, ROOMS, Feed, Split, feeds, splits
+from streamgauge.testing.feeds import FUNCTIONS, GIVEN, METERS, ROOMS, Feed, Split, feeds, splits
 from streamgauge.testing.plans import KINDS, plans
 from streamgauge.testing.rows import alike, bag_at, table_of
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True, scope="module")
+def functions_in_force() -> Iterator[None]:
+    with functions_allowed(given=GIVEN):
+        yield
 
 
 @dataclass

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine import shard
 from streamgauge.engine.reference import Arrival, Row, evaluate
+from streamgauge.kernel.allowed import Allowed
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import MINUTE, SECOND
 from streamgauge.log.dead_letters import dead_letters
@@ -125,7 +124,9 @@ def test_waiting_rows_get_columns_that_are_asked_later(tmp_path: Path) -> None:
         Arrival((register(*ASKED),)),
         Arrival((END,)),
     )
-    assert plain(replay(tmp_path, TRADES, pages)) == plain(evaluate(pages))
+    allowed = Allowed.of(["own_for_derived"])
+    answers = replay(tmp_path / "home", TRADES, pages, allowed=allowed)
+    assert plain(answers) == plain(evaluate(pages))
 
 
 def test_queries_share_what_they_derive() -> None:
@@ -180,9 +181,8 @@ def test_mistakes_are_refused(query: Query, what: str) -> None:
 
 
 def test_functions_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("own_for_derived")
-    module.double = lambda x: 2 * x  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "own_for_derived", module)
+    (tmp_path / "own_for_derived.py").write_text("def double(x):\n    return 2 * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
     own = {"do": "function", "function": Function("double", "own_for_derived:double").as_dict()}
     doubled = call("double", column("price"))
     query = asking("doubled", total(str(doubled)), doubled)
@@ -190,7 +190,9 @@ def test_functions_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         Arrival((DECLARED, own, register(query)), {"trades": rows(1, 20)}),
         Arrival((END,)),
     )
-    assert plain(replay(tmp_path, TRADES, pages)) == plain(evaluate(pages))
+    allowed = Allowed.of(["own_for_derived"])
+    answers = replay(tmp_path / "home", TRADES, pages, allowed=allowed)
+    assert plain(answers) == plain(evaluate(pages))
     registry = Registry()
     registry.apply([DECLARED, own, register(query)], epoch=1)
     refused = registry.apply([{"do": "drop function", "name": "double"}], epoch=2)

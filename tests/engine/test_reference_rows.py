@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from streamgauge.engine.reference import Row
 from streamgauge.engine.reference_rows import World, answers, relation
 from streamgauge.kernel.time import SECOND
 from streamgauge.operators.expression import Expr, call, column, literal
+from streamgauge.operators.functions import in_force
 from streamgauge.plan.nodes import (
     Combined,
     Distinct,
@@ -32,7 +34,7 @@ from streamgauge.plan.query import every
 from streamgauge.plan.view import View
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.feeds import FUNCTIONS
+from streamgauge.testing.feeds import FUNCTIONS, GIVEN
 from streamgauge.windows.window import (
     Landmark,
     Now,
@@ -48,6 +50,12 @@ pytestmark = pytest.mark.slow
 
 COLUMNS = Schema.of(ts="time", a="int", k="string", x="float")
 ROOMS = Schema.of(a="int", b="string")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def functions_in_force() -> Iterator[None]:
+    with in_force(given=GIVEN):
+        yield
 
 
 def stream(name: str, late: Late | None = None, tick: int = SECOND) -> Stream:

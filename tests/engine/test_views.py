@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,13 +17,13 @@ from streamgauge.engine.latest import latest_rows
 from streamgauge.engine.reference import Arrival
 from streamgauge.engine.reference_rows import World, answers, columns_of, relation
 from streamgauge.log.home import Home
-from streamgauge.operators.functions import Function
+from streamgauge.operators.functions import Function, in_force
 from streamgauge.plan.nodes import Node, Streamed
 from streamgauge.plan.query import every, on_change
 from streamgauge.plan.view import View
 from streamgauge.results.row_blocks import row_changes
 from streamgauge.streams.table import Table
-from streamgauge.testing.feeds import FUNCTIONS, ROOMS, Feed, Split, feeds, splits
+from streamgauge.testing.feeds import FUNCTIONS, GIVEN, ROOMS, Feed, Split, feeds, splits
 from streamgauge.testing.plans import plans
 from streamgauge.testing.replay import run_pages, write_pages
 from streamgauge.testing.rows import table_of
@@ -42,6 +43,12 @@ HEAD = (
     "rows_unseen",
 )
 KINDS = ("", "istream", "dstream", "rstream")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def functions_in_force() -> Iterator[None]:
+    with in_force(given=GIVEN):
+        yield
 
 
 def records(feed: Feed, directory: Path) -> list[dict]:
@@ -134,6 +141,7 @@ def test_views_agree_with_the_reference(data: st.DataObject, shards: int, forget
         views.append(View(f"v{number}", Streamed(plan, kind) if kind else plan, answer=cadence))
     with TemporaryDirectory() as folder:
         home = Home.open(Path(folder) / "home", shards=shards)
+        home.given.update(GIVEN)
         pages = history(feed, split, [(0, view) for view in views], Path(folder))
         write_pages(home, feed.streams, pages)
         run_pages(home, forget=forget)
@@ -163,6 +171,7 @@ def test_views_that_begin_later(
     other = View("early", data.draw(plans(feed)))
     with TemporaryDirectory() as folder:
         home = Home.open(Path(folder) / "home", shards=shards)
+        home.given.update(GIVEN)
         pages = history(feed, split, [(0, other), (page, view)], Path(folder))
         write_pages(home, feed.streams, pages)
         run_pages(home, forget=forget)

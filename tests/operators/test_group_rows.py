@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -14,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.engine.reference_rows_aggregates import Member, aggregate_of
+from streamgauge.kernel.allowed import Allowed
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.operators.delta import Delta, consolidated
 from streamgauge.operators.expression import Expr, column, literal
-from streamgauge.operators.functions import Function
+from streamgauge.operators.functions import Function, in_force
 from streamgauge.operators.group_rows import Held, grouped, grouped_held, holdable
 from tests.operators.bags import INSTANTS, SCHEMA, bag_at, delta_of, deltas, equal, recut, rows
 
@@ -25,6 +27,12 @@ pytestmark = pytest.mark.slow
 
 few = settings(max_examples=40)
 OWN = {"spread": Function("spread", "numpy:ptp", aggregate=True)}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def functions_in_force() -> Iterator[None]:
+    with in_force(Allowed.of(["numpy:ptp", "math:sqrt"])):
+        yield
 
 
 def of(name: str, *args: Expr) -> Expr:

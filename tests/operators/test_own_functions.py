@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.expression import call, column
-from streamgauge.operators.functions import Function, Functions
+from streamgauge.operators.functions import EMBEDDED, Function, Functions, in_force
 
 ROWS = pa.table({"x": [1.0, None, 4.0], "s": ["a", None, "b"], "i": [1, 2, None]})
 
@@ -23,8 +22,7 @@ def fail(x: Any) -> Any:
 
 
 @pytest.fixture
-def own(monkeypatch: pytest.MonkeyPatch) -> Functions:
-    module = ModuleType("own_for_tests")
+def own() -> Iterator[Functions]:
     made: dict[str, tuple[Any, str]] = {
         "half": (lambda x: x / 2, "float"),
         "inverse": (lambda x: 1 / (x - 1), "float"),
@@ -36,10 +34,9 @@ def own(monkeypatch: pytest.MonkeyPatch) -> Functions:
         "short": (lambda x: x[:1], "float"),
         "words": (lambda x: np.array(["a"] * len(x)), "float"),
     }
-    for name, (function, _) in made.items():
-        setattr(module, name, function)
-    monkeypatch.setitem(sys.modules, "own_for_tests", module)
-    return {n: Function(n, f"own_for_tests:{n}", kind) for n, (_, kind) in made.items()}
+    given = {name: function for name, (function, _) in made.items()}
+    with in_force(given={**given, "abs": given["half"]}):
+        yield {n: Function(n, f"{EMBEDDED}:{n}", kind) for n, (_, kind) in made.items()}
 
 
 @pytest.mark.parametrize(
@@ -83,5 +80,5 @@ def test_it_is_not_called_without_rows(own: Functions) -> None:
 
 
 def test_it_goes_before_a_built_in_one(own: Functions) -> None:
-    functions = {"abs": Function("abs", "own_for_tests:half")}
+    functions = {"abs": Function("abs", f"{EMBEDDED}:half")}
     assert evaluate(call("abs", column("x")), ROWS, functions).to_pylist() == [0.5, None, 2.0]

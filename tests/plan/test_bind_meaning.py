@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import duckdb
 import pytest
@@ -11,12 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from streamgauge.engine.reference_rows import Bag, World, relation
 from streamgauge.language.parse import parse
 from streamgauge.language.statements import Ask
+from streamgauge.operators.functions import in_force
 from streamgauge.plan.bind import bind
 from streamgauge.plan.nodes import Streamed
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.rewrite import rewrite
 from streamgauge.streams.table import Table
-from streamgauge.testing.feeds import FUNCTIONS, ROOMS, Feed, feeds
+from streamgauge.testing.feeds import FUNCTIONS, GIVEN, ROOMS, Feed, feeds
 from streamgauge.testing.rows import alike
 
 pytestmark = pytest.mark.slow
@@ -84,6 +86,12 @@ TEXTS = (
     "SELECT s.k, c FROM (SELECT k, COUNT(*) AS c FROM {M} GROUP BY k) s WHERE s.k = 'a'",
     "SELECT k FROM (SELECT k, n FROM {M} UNION ALL SELECT k, n FROM {R}) u WHERE n > 0",
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def functions_in_force() -> Iterator[None]:
+    with in_force(given=GIVEN):
+        yield
 
 
 def registry_of(feed: Feed) -> Registry:

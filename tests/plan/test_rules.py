@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from streamgauge.engine.reference import Row
 from streamgauge.engine.reference_rows import World, relation
 from streamgauge.operators.expression import Expr, column, literal
+from streamgauge.operators.functions import in_force
 from streamgauge.plan.nodes import Filter, Join, Node, Scan, Windowed
 from streamgauge.plan.rewrite import RULES, rewrite
 from streamgauge.plan.rules import drop_unused_columns, push_filter_below_time_window
@@ -18,7 +20,7 @@ from streamgauge.plan.schema_of import schema_of
 from streamgauge.plan.tree import drawn
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
-from streamgauge.testing.feeds import FUNCTIONS, Feed, feeds
+from streamgauge.testing.feeds import FUNCTIONS, GIVEN, Feed, feeds
 from streamgauge.testing.plans import plans
 from streamgauge.testing.rows import alike
 from streamgauge.windows.window import Partition, Range, Rows, Session, Window
@@ -46,6 +48,12 @@ KINDS = {
 }
 STOCK = frozenset({"stock"})
 QUICK = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=40)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def functions_in_force() -> Iterator[None]:
+    with in_force(given=GIVEN):
+        yield
 
 
 def _name(rule: ModuleType) -> str:

@@ -36,6 +36,7 @@ TOKENS = """# who may do what
 reader-0123 reader wall
 author-0123 author desk
 admin-01234 admin root
+functions-0123 functions
 """
 QUERIES = """
 CREATE QUERY newest AS SELECT SUM(value) FROM rows [PARTITION BY series ROWS 1] ON CHANGE;

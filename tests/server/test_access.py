@@ -67,13 +67,14 @@ STATEMENTS = (
     ("CREATE VIEW v AS SELECT value FROM rows", "author"),
     ("CREATE STREAM p FROM PLANT KEY series TIME ts", "admin"),
     ("CREATE TABLE t FROM 'secrets.csv'", "admin"),
-    ("CREATE FUNCTION f RETURNS float AS 'os:getcwd'", "admin"),
+    ("CREATE FUNCTION f RETURNS float AS 'os:getcwd'", "functions"),
     ("DROP STREAM rows", "admin"),
 )
 
 
 def test_statements_need_the_role_that_fits_what_they_do(guarded: Guarded) -> None:
     tokens = {"reader": "reader-0123", "author": "author-0123", "admin": "admin-01234"}
+    tokens["functions"] = "functions-0123"
     roles = list(tokens)
     client = guarded(None)
     for text, role in STATEMENTS:

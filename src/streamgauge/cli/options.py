@@ -32,6 +32,13 @@ keep_option = click.option(
     metavar="DURATION",
     help="Clear away older answers and pages, as in '7 days'. [default: keep all]",
 )
+functions_option = click.option(
+    "--allow-functions",
+    "allow_functions",
+    multiple=True,
+    metavar="MODULE[:NAME]",
+    help="Python functions that CREATE FUNCTION may name. [default: none]",
+)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -42,7 +49,7 @@ def console(*, stderr: bool = False) -> Console:
     return plain
 
 
-def open_home(home: Path) -> Gauge:
+def open_home(home: Path, allow_functions: tuple[str, ...] = ()) -> Gauge:
     """A gauge on a home that is there; reading must not make one."""
     if not (home / "gauge.json").exists():
         raise SourceFailure(
@@ -50,4 +57,4 @@ def open_home(home: Path) -> Gauge:
             f"{home / 'gauge.json'} is not there",
             "name its home with --home or STREAMGAUGE_HOME, or make one: streamgauge sql --new",
         )
-    return connect(home, engine="local")
+    return connect(home, engine="local", allow_functions=allow_functions)

@@ -41,7 +41,7 @@ def plan(ctx: click.Context, project: Path, home: Path, prune: bool, as_json: bo
     with tempfile.TemporaryDirectory() as none:
         # Looking must not make a home.
         there = (home / "gauge.json").exists()
-        gauge = connect(home if there else none, engine="local")
+        gauge = connect(home if there else none, engine="local", allow_functions=loaded.functions)
         before = gauge.trial().registry
         rehearsal = rehearse(loaded, gauge, prune=prune)
     if as_json:

@@ -40,6 +40,7 @@ FILE = "streamgauge.toml"
 KEYS = ("gauge", "spark", "streams", "windows", "queries", "include")
 GAUGE_KEYS = (
     "home", "engine", "master", "max_rows", "shards", "checkpoint", "keep_answers",
+    "allow_functions",
 )  # fmt: skip
 STREAM_KEYS = (
     "source", "time", "key", "schema", "tick", "expected_gap", "late", "keep", "future",
@@ -103,6 +104,7 @@ class Project:
     scripts: tuple[Path, ...] = ()
     checkpoint: str | None = None
     keep_answers: str | None = None
+    functions: tuple[str, ...] = ()
 
     def said(self, **options: str | None) -> Project:
         """The same with what was said on the command line, which wins."""
@@ -162,6 +164,7 @@ def load_project(path: Path) -> Project:
         scripts=tuple(path for path in more if path.suffix == ".sql"),
         checkpoint=gauge.text("checkpoint"),
         keep_answers=gauge.text("keep_answers"),
+        functions=gauge.texts("allow_functions") or (),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,7 +14,13 @@ from rich.text import Text
 
 from streamgauge.cli.attend import attended, audit_option, control_options
 from streamgauge.cli.launch import Launch, watch
-from streamgauge.cli.options import checkpoint_option, console, home_option, keep_option
+from streamgauge.cli.options import (
+    checkpoint_option,
+    console,
+    functions_option,
+    home_option,
+    keep_option,
+)
 from streamgauge.cli.project import FILE, NO_PROJECT, Project, bring, load_project
 from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.vitals import Vitals
@@ -33,6 +40,7 @@ PLAIN_SECONDS = 5.0
 @click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
 @checkpoint_option
 @keep_option
+@functions_option
 @click.option("--once", is_flag=True, help="Answer all that is there now, then exit.")
 @audit_option(0)
 @control_options
@@ -46,6 +54,7 @@ def run(
     master: str | None,
     checkpoint: str | None,
     keep_answers: str | None,
+    allow_functions: tuple[str, ...],
     once: bool,
     audit: int,
     control: str | None,
@@ -69,6 +78,7 @@ def run(
     lock.refuse_if_held(home)
     master = master or loaded.master
     loaded = loaded.said(checkpoint=checkpoint, keep_answers=keep_answers)
+    loaded = replace(loaded, functions=(*loaded.functions, *allow_functions))
     gauge = _connected(loaded, home, engine, master)
     brought = bring(loaded, gauge, expected_registry(gauge.home), prune=prune)
     terminal.print(f"home {home}, {len(loaded.streams)} streams, {brought}")
@@ -98,6 +108,7 @@ def _connected(project: Project, home: Path, engine: str, master: str | None) ->
         settings=project.settings or None,
         checkpoint=project.checkpoint,
         keep_answers=project.keep_answers,
+        allow_functions=project.functions,
     )
 
 

@@ -17,6 +17,7 @@ from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import (
     checkpoint_option,
     console,
+    functions_option,
     home_option,
     keep_option,
     open_home,
@@ -52,6 +53,7 @@ ADDRESS = f"{LISTEN.scheme}://{LISTEN.host}:{LISTEN.port}"
 @click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
 @checkpoint_option
 @keep_option
+@functions_option
 @click.option("--no-job", is_flag=True, help="Serve a home whose job runs elsewhere.")
 @audit_option(AUDITED)
 @control_options
@@ -69,6 +71,7 @@ def serve(
     master: str | None,
     checkpoint: str | None,
     keep_answers: str | None,
+    allow_functions: tuple[str, ...],
     no_job: bool,
     audit: int,
     control: str | None,
@@ -92,14 +95,19 @@ def serve(
     settings = replace(settings, rate=rate)
     terminal = console()
     if no_job:
-        gauge = open_home(home)
+        gauge = open_home(home, allow_functions)
         with clean_signals(), _served(gauge, settings, terminal, log, otel):
             threading.Event().wait()
         return
     lock.refuse_if_held(home)
     engine = engine or "spark"
     gauge = connect(
-        home, engine=engine, master=master, checkpoint=checkpoint, keep_answers=keep_answers
+        home,
+        engine=engine,
+        master=master,
+        checkpoint=checkpoint,
+        keep_answers=keep_answers,
+        allow_functions=allow_functions,
     )
     launch = Launch(gauge, terminal, engine, master)
     with (

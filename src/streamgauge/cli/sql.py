@@ -10,7 +10,7 @@ import click
 
 from streamgauge.cli.as_json import json_option, say_json
 from streamgauge.cli.changes import wait_option
-from streamgauge.cli.options import console, home_option, open_home
+from streamgauge.cli.options import console, functions_option, home_option, open_home
 from streamgauge.cli.repl import Repl
 from streamgauge.cli.said import as_json as outcome_json
 from streamgauge.cli.said import run_statements, say
@@ -25,6 +25,7 @@ from streamgauge.gauge import connect
 )
 @click.option("--name", help="Name for the one SELECT that has none.")
 @click.option("--new", is_flag=True, help="Make the home if there is none.")
+@functions_option
 @wait_option
 @json_option
 def sql(
@@ -33,6 +34,7 @@ def sql(
     file: Any,
     name: str | None,
     new: bool,
+    allow_functions: tuple[str, ...],
     wait: float | None,
     as_json: bool,
 ) -> None:
@@ -43,7 +45,7 @@ def sql(
     """
     if new:
         connect(home)
-    gauge = open_home(home)
+    gauge = open_home(home, allow_functions)
     if text is not None and file is not None:
         raise click.UsageError("give a TEXT or a --file, not both")
     if text is None and file is None:

@@ -97,7 +97,7 @@ class NumberRun:
         standing = Standing(0, self.node.asked, epoch=born, born=born, model=self.node.model)
         alone.queries = {standing.name: standing}
         stream = self.registry.stream(self.node.stream)
-        solo = Home(self.home.path, 1)
+        solo = replace(self.home, shards=1)
         run = StreamRun(solo, 0, share(alone, stream), alone, self.state.stream)
         for key, queries in run.mine():
             piece = run.state.pieces.get(key.text())

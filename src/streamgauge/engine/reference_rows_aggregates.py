@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streamgauge.engine.reference_expressions import value_of
+from streamgauge.engine.reference_expressions import loaded, value_of
 from streamgauge.kernel.time import Instant
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
@@ -54,7 +54,7 @@ def aggregate_of(expr: Expr, members: Sequence[Member], own: Functions) -> Any:
         values = [value_of(args[0], member.cells, own) for member in members]
         ordered = sorted(value for value in values if value is not None)
         # A user's aggregate is made for an array: that much NumPy is part of what is promised.
-        return finite(own[name].load()(np.array(ordered))) if ordered else None
+        return finite(loaded(own[name])(np.array(ordered))) if ordered else None
     if name == "count" and (not args or args[0].op == "star"):
         return len(members)
     if name in ("first", "last"):

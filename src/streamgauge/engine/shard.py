@@ -34,6 +34,7 @@ from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.operators import emission
+from streamgauge.operators.functions import in_force
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.sharing import share as shared
 from streamgauge.results.blocks import Block, Contracts, write_block
@@ -110,7 +111,7 @@ def run(home: Home, shard: int, start: int, stop: int) -> Receipt:
     if home.commit(stop).exists():
         done: dict[str, Any] = read_json(home.commit(stop))["shards"][shard]
         return Receipt(**done)
-    with uncollected():
+    with uncollected(), in_force(home.allowed, home.given):
         return _run(home, shard, start, stop, begun)
 
 

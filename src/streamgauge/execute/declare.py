@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,9 @@ from streamgauge.language.statements import (
     CreateView,
     CreateWindow,
 )
+from streamgauge.log.home import Home
 from streamgauge.log.recording import schema_of
-from streamgauge.operators.functions import Function
+from streamgauge.operators.functions import EMBEDDED, Function, in_force
 from streamgauge.plan.bind import bind
 from streamgauge.plan.lower import replanned
 from streamgauge.plan.query import Query
@@ -246,8 +248,10 @@ def _reading(registry: Registry, window: str) -> list[View]:
     return [view for view in views if view.text and reads_window(view.text, window, registry)]
 
 
-def create_function(trial: Trial, said: CreateFunction, *, replace: bool = False) -> Outcome:
-    """CREATE FUNCTION and CREATE AGGREGATE."""
+def create_function(
+    trial: Trial, said: CreateFunction, home: Home, *, replace: bool = False
+) -> Outcome:
+    """CREATE FUNCTION and CREATE AGGREGATE, of functions that the operator listed."""
     function = Function(said.name.lower(), said.target, said.returns.lower(), said.aggregate)
     if function.returns not in TYPES:
         raise BindError(
@@ -261,7 +265,9 @@ def create_function(trial: Trial, said: CreateFunction, *, replace: bool = False
             f"CREATE FUNCTION {said.name} AS '{said.target}'",
             f"choose another name, such as my_{function.name}",
         )
-    function.load()
+    if said.name not in home.given or not said.target.startswith(f"{EMBEDDED}:"):
+        with in_force(home.allowed):
+            function.check()
     known = trial.registry.functions.get(function.name)
     if known == function:
         return Outcome("unchanged function", (function.name,))
@@ -270,6 +276,22 @@ def create_function(trial: Trial, said: CreateFunction, *, replace: bool = False
     trial.apply({"do": "function", "function": function.as_dict()})
     kind = "aggregate" if function.aggregate else "function"
     return Outcome(f"{'created' if known is None else 'replaced'} {kind}", (function.name,))
+
+
+def embedded(home: Home, engine: str, name: str, run: Callable[..., Any]) -> CreateFunction:
+    """The statement for a callable of this program; no text can say the same.
+
+    A later program that runs the home must give the callable again before it starts.
+    """
+    if engine != "local":
+        raise BindError(
+            f"function {name!r} cannot be given as a callable",
+            "executors of Spark do not have the objects of this program",
+            "put it into a module and write connect(..., allow_functions=['module'])",
+        )
+    home.given[name.lower()] = run
+    place = f"{EMBEDDED}:{getattr(run, '__qualname__', type(run).__name__)}"
+    return CreateFunction(name.lower(), place)
 
 
 def create_view(trial: Trial, said: CreateView, *, replace: bool = False) -> Outcome:

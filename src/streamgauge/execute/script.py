@@ -94,7 +94,7 @@ class Script:
         if isinstance(said, AlterTable):
             return alter_table(trial, said)
         if isinstance(said, CreateFunction):
-            return declare.create_function(trial, said, replace=replace)
+            return declare.create_function(trial, said, self.reader.home, replace=replace)
         if isinstance(said, CreateView):
             return declare.create_view(trial, said, replace=replace)
         if isinstance(said, Change):

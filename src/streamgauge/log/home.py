@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from streamgauge.kernel.allowed import NOTHING, Allowed
 from streamgauge.kernel.errors import BindError, StateTooOld
 from streamgauge.kernel.files import number_name, numbered, read_json, write_json
 
@@ -19,9 +22,11 @@ class Home:
 
     path: str
     shards: int
+    allowed: Allowed = NOTHING
+    given: dict[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def open(cls, path: str | Path, *, shards: int) -> Home:
+    def open(cls, path: str | Path, *, shards: int, allowed: Allowed = NOTHING) -> Home:
         """Open a home, or make one; an existing home keeps its number of shards."""
         root = Path(path).absolute()
         card = root / "gauge.json"
@@ -34,7 +39,7 @@ class Home:
                 f"this release reads format {FORMAT}",
                 "run the release that wrote it, or choose another home",
             )
-        return cls(str(root), found["shards"])
+        return cls(str(root), found["shards"], allowed)
 
     @property
     def root(self) -> Path:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.kernel.errors import BindError, EngineFailure
+from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.exact_sum import (
     LIMBS,
     SPREAD,
@@ -31,6 +31,7 @@ from streamgauge.operators.codes import Codes, codes_of, concatenated, plain
 from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Function, Functions
+from streamgauge.operators.own_functions import aggregate_own
 from streamgauge.operators.running_ranks import lives, once, running_kth
 from streamgauge.operators.steps import Steps
 from streamgauge.streams.schema import TYPES
@@ -40,6 +41,8 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 _SAFE = 2**62
+# Values that are handed to an aggregate of a user at a time.
+_OWN_BATCH = 1_000_000
 _LARGEST = 2**63 - 1
 _SPREADS: dict[str, tuple[tuple[str, str], ...]] = {
     "var": (("x", "x"),),
@@ -437,35 +440,35 @@ def _own(call: Call, own: Function, changes: Changes) -> pa.Array:
     steps, codes = changes.steps, codes_of(column).dense()
     values = column.take(pa.array(codes.examples())).to_numpy(zero_copy_only=False)
     n = steps.running(amounts)
-    results: list[Any] = []
+    results: list[Any] = [None] * len(steps)
     starts, ends, firsts = steps.starts, steps.ends, set(steps.firsts.tolist())
     copies = np.zeros(codes.width, np.int64)
+    waiting: list[tuple[int, npt.NDArray[Any]]] = []
+    held = 0
     for step in range(len(steps)):
         if step in firsts:
             copies[:] = 0
         which = steps.order[starts[step] : ends[step]]
         np.add.at(copies, codes.codes[which], amounts[which])
-        if n[step] <= 0:
-            results.append(None)
-            continue
-        present = np.flatnonzero(copies > 0)
-        results.append(_called(own, np.repeat(values[present], copies[present])))
+        if n[step] > 0:
+            present = np.flatnonzero(copies > 0)
+            waiting.append((step, np.repeat(values[present], copies[present])))
+            held += len(waiting[-1][1])
+        if waiting and (held >= _OWN_BATCH or step == len(steps) - 1):
+            _call_groups(own, waiting, results)
+            waiting, held = [], 0
     return pa.array(results, TYPES[own.returns])
 
 
-def _called(own: Function, values: npt.NDArray[Any]) -> Any:
-    try:
-        result = own.load()(values)
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise EngineFailure(
-            f"aggregate {own.name!r} failed",
-            f"{own.target} of {len(values)} values: {error!r}",
-            "correct the function; it gets the sorted values of a group that are not null",
-        ) from error
-    result = result.item() if isinstance(result, np.generic) else result
-    if isinstance(result, float) and not math.isfinite(result):
-        return None
-    return result
+def _call_groups(
+    own: Function, waiting: list[tuple[int, npt.NDArray[Any]]], results: list[Any]
+) -> None:
+    """Put what an aggregate gives for some groups where their steps are."""
+    ends = np.cumsum([0, *(len(values) for _, values in waiting)], dtype=np.int32)
+    flat = pa.array(np.concatenate([values for _, values in waiting]))
+    groups = pa.ListArray.from_arrays(pa.array(ends), flat)
+    for (step, _), result in zip(waiting, aggregate_own(own, groups), strict=True):
+        results[step] = result
 
 
 _WORK: dict[str, Callable[[Call, Changes, Before | None], Outcome]] = {

@@ -6,13 +6,30 @@ same one and a later release can still read the registry.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
+from streamgauge.kernel.allowed import NOTHING, Allowed
 from streamgauge.kernel.errors import BindError
+from streamgauge.operators.function_process import PROCESS, CallFailed
+
+# The module of a function that the embedding program gave as a callable; no statement can name it.
+EMBEDDED = "<callable>"
+Given = Mapping[str, Callable[..., Any]]
+_IN_FORCE: ContextVar[tuple[Allowed, Given]] = ContextVar("functions in force")
+
+
+@contextmanager
+def in_force(allowed: Allowed = NOTHING, given: Given | None = None) -> Iterator[None]:
+    """Let functions that the operator listed, or the program gave, be called in this block."""
+    token = _IN_FORCE.set((allowed, given or {}))
+    try:
+        yield
+    finally:
+        _IN_FORCE.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +50,8 @@ class Function:
 
     Examples
     --------
-    >>> float(Function("hypot", "numpy:hypot").load()(3.0, 4.0))
-    5.0
+    >>> Function("hypot", "numpy:hypot").given() is None
+    True
     """
 
     name: str
@@ -42,9 +59,36 @@ class Function:
     returns: str = "float"
     aggregate: bool = False
 
-    def load(self) -> Callable[..., Any]:
-        """The function itself."""
-        return _loaded(self.target)
+    def given(self) -> Callable[..., Any] | None:
+        """The callable of this process, where the embedding program gave one."""
+        if not self.target.startswith(f"{EMBEDDED}:"):
+            return None
+        found = in_force_now()[1].get(self.name)
+        if found is None:
+            raise BindError(
+                f"function {self.name!r} is not given in this process",
+                f"it is {self.target}, a callable of the program that registered it",
+                f"call gauge.function({self.name!r}, ...) before the job starts",
+            )
+        return found
+
+    def allowed(self) -> Allowed:
+        """What the operator allows now; raise unless this function is among it."""
+        allowed = in_force_now()[0]
+        allowed.check(self.name, self.target)
+        return allowed
+
+    def check(self) -> None:
+        """Raise unless it is allowed and can be loaded where functions run."""
+        allowed = self.allowed()
+        try:
+            PROCESS.load(self.target, allowed)
+        except CallFailed as error:
+            raise BindError(
+                f"function {self.name!r} cannot be loaded",
+                f"{self.target}: {error}",
+                "name a function that a listed module defines, where the job runs",
+            ) from None
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -56,23 +100,9 @@ class Function:
         }
 
 
-@lru_cache(maxsize=256)
-def _loaded(target: str) -> Callable[..., Any]:
-    module, _, name = target.partition(":")
-    try:
-        found: Any = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise BindError(
-            f"no function at {target!r}",
-            str(error),
-            "write 'module:function', of a module that can be imported where the job runs",
-        ) from None
-    if not callable(found):
-        raise BindError(f"{target!r} is no function", f"it is {found!r}", "name a function")
-    loaded: Callable[..., Any] = found
-    return loaded
+def in_force_now() -> tuple[Allowed, Given]:
+    """What is allowed and given here; nothing outside of a job."""
+    return _IN_FORCE.get((NOTHING, {}))
 
 
 Functions = dict[str, Function]

@@ -22,7 +22,7 @@ from streamgauge.server.page import PATHS
 from streamgauge.server.problems import Problems, Refused
 from streamgauge.server.settings import Settings
 
-ROLES = ("reader", "author", "admin")
+ROLES = ("reader", "author", "admin", "functions")
 # Served to whoever asks: whether the server is well, what it can do, and the page.
 OPEN = frozenset(("/health", "/v1/openapi.json")) | PATHS
 BURST = 2.0

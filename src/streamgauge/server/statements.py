@@ -12,6 +12,7 @@ from streamgauge.language.parse import parse_all
 from streamgauge.language.statements import (
     Ask,
     Change,
+    CreateFunction,
     CreateQuery,
     CreateSummary,
     CreateView,
@@ -36,8 +37,9 @@ Limit = Annotated[int, Query(ge=1, le=10_000)]
 def role_of(statement: Statement) -> str:
     """Who may run a statement.
 
-    Questions and what they are made of are for authors. Streams, tables and functions reach
-    files, addresses and modules of the machine, so they are for admins.
+    Questions and what they are made of are for authors. Streams and tables reach
+    files and addresses of the machine, so they are for admins. Functions run Python, which is a
+    role of its own above admin.
 
     >>> role_of(Show("queries")), role_of(Change("drop", "stream", ("plant",)))
     ('reader', 'admin')
@@ -46,6 +48,8 @@ def role_of(statement: Statement) -> str:
         return "reader"
     if isinstance(statement, Ask | CreateQuery | CreateWindow | CreateView | CreateSummary):
         return "author"
+    if isinstance(statement, CreateFunction):
+        return "functions"
     authored = isinstance(statement, Change) and statement.kind in AUTHORED
     return "author" if authored else "admin"
 

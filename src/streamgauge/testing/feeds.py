@@ -18,7 +18,7 @@ from streamgauge.engine.reference import Row
 from streamgauge.engine.reference_rows import Version, World
 from streamgauge.engine.reference_rows_aggregates import Cells
 from streamgauge.kernel.time import DAY, SECOND, Instant
-from streamgauge.operators.functions import Function, Functions
+from streamgauge.operators.functions import EMBEDDED, Function, Functions, Given
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import BEGINNING
@@ -47,9 +47,8 @@ def spread(values: Sequence[float]) -> float:
     return float(values[-1]) - float(values[0])
 
 
-FUNCTIONS: Functions = {
-    "spread": Function("spread", "streamgauge.testing.feeds:spread", aggregate=True)
-}
+FUNCTIONS: Functions = {"spread": Function("spread", f"{EMBEDDED}:spread", aggregate=True)}
+GIVEN: Given = {"spread": spread}
 
 
 @dataclass

@@ -15,6 +15,7 @@ from streamgauge.engine import shard
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lanes import NO_PEAK
 from streamgauge.engine.reference import Arrival, Row
+from streamgauge.kernel.allowed import NOTHING, Allowed
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.segments import write_parquet
@@ -71,9 +72,10 @@ def replay(
     *,
     shards: int = 1,
     forget: bool = False,
+    allowed: Allowed = NOTHING,
 ) -> list[Answer]:
     """All answers of a history, from a new home."""
-    home = Home.open(directory, shards=shards)
+    home = Home.open(directory, shards=shards, allowed=allowed)
     write_pages(home, (stream,), pages)
     run_pages(home, forget=forget)
     shard.forget(home)

@@ -73,6 +73,7 @@ class SparkEngine:
             self.session.readStream.format(NAME)
             .option("home", self.home.path)
             .option("shards", str(self.home.shards))
+            .option("allowed", self.home.allowed.as_text())
             .option("max_rows", str(self.max_rows))
             .option("keep_answers", "" if self.keep_answers is None else str(self.keep_answers))
             .load()

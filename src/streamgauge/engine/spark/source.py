@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from streamgauge.engine import shard
 from streamgauge.engine.lander import Lander
+from streamgauge.kernel.allowed import Allowed
 from streamgauge.kernel.collection import set_aside
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log.home import Home
@@ -40,7 +41,9 @@ class JournalReader(DataSourceStreamReader):
     """Lands pages when asked for the latest offset; runs shards when asked to read."""
 
     def __init__(self, options: dict[str, str]) -> None:
-        self.home = Home.open(options["home"], shards=int(options["shards"]))
+        allowed = Allowed.from_text(options["allowed"])
+        shards = int(options["shards"])
+        self.home = Home.open(options["home"], shards=shards, allowed=allowed)
         self.max_rows = int(options["max_rows"])
         kept = options.get("keep_answers", "")
         self.keep_answers = int(kept) if kept else None

@@ -88,24 +88,24 @@ CREATE FUNCTION hypot AS 'numpy:log';
 --   hint: drop it first, or choose another name
 
 CREATE FUNCTION f AS 'numpy:no_such';
--- BindError: no function at 'numpy:no_such'
---   detail: module 'numpy' has no attribute 'no_such'
---   hint: write 'module:function', of a module that can be imported where the job runs
+-- BindError: function 'f' cannot be loaded
+--   detail: numpy:no_such: it raised AttributeError: module 'numpy' has no attribute 'no_such'
+--   hint: name a function that a listed module defines, where the job runs
 
 CREATE FUNCTION f AS 'no_module:f';
--- BindError: no function at 'no_module:f'
---   detail: No module named 'no_module'
---   hint: write 'module:function', of a module that can be imported where the job runs
+-- BindError: function 'f' is not allowed
+--   detail: got 'no_module:f', expected one of numpy
+--   hint: ask the operator to start the job with --allow-functions no_module:f
 
 CREATE FUNCTION f AS 'numpy';
--- BindError: no function at 'numpy'
---   detail: module 'numpy' has no attribute ''
---   hint: write 'module:function', of a module that can be imported where the job runs
+-- BindError: function 'f' has no valid place
+--   detail: got 'numpy', expected 'module:function' with one public name after the colon
+--   hint: write AS 'my_functions:score', for example
 
 CREATE FUNCTION f AS 'numpy:pi';
--- BindError: 'numpy:pi' is no function
---   detail: it is 3.141592653589793
---   hint: name a function
+-- BindError: function 'f' cannot be loaded
+--   detail: numpy:pi: it raised TypeError: 'pi' is a float, not a function
+--   hint: name a function that a listed module defines, where the job runs
 
 CREATE FUNCTION f RETURNS widget AS 'numpy:log';
 -- ParseError: unknown type 'widget'
