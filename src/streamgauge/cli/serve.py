@@ -26,6 +26,7 @@ from streamgauge.gauge import Gauge, connect
 from streamgauge.log import lock
 from streamgauge.server import logs
 from streamgauge.server.metrics import dashboard
+from streamgauge.server.owner_token import NAME, owner_token
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import LISTEN, Settings
 from streamgauge.server.telemetry import Telemetry
@@ -110,11 +111,22 @@ def serve(
         watch(gauge, lambda: None, every=WATCH_SECONDS, topic=topic)
 
 
+@click.command(short_help="Print the token of a data directory.")
+@home_option
+def token(home: Path) -> None:
+    """Print the token that a server without --tokens asks for before it changes anything.
+
+    The first start of the server makes it. Its file has mode 0600, so only its owner can print it.
+    """
+    click.echo(owner_token(open_home(home).home.root))
+
+
 @contextmanager
 def _served(
     gauge: Gauge, settings: Settings, terminal: Console, log: str | None, otel: str | None
 ) -> Iterator[None]:
     """Serve a gauge, write its events and push its figures until the end of the block."""
+    first = not (gauge.home.root / NAME).exists()
     with ExitStack() as stack:
         if log is not None:
             stack.callback(logs.silence, logs.write(log, sys.stderr))
@@ -123,4 +135,7 @@ def _served(
         if otel is not None:
             stack.enter_context(Telemetry(server.app.state.figures, otel))
         terminal.print(f"serving {gauge.home.root} at {server.address}; Ctrl-C stops it")
+        if first and server.token is not None:
+            terminal.print(f"open {server.page} to change queries", soft_wrap=True)
+            terminal.print(f"print it again: streamgauge token --home {gauge.home.root}")
         yield
