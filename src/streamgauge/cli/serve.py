@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from streamgauge.cli.attend import AUDITED, attended, audit_option, control_options
+from streamgauge.cli.attend import AUDITED, attended, audit_option, control_options, webhook_option
 from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import (
     checkpoint_option,
@@ -56,6 +56,7 @@ ADDRESS = f"{LISTEN.scheme}://{LISTEN.host}:{LISTEN.port}"
 @click.option("--no-job", is_flag=True, help="Serve a home whose job runs elsewhere.")
 @audit_option(AUDITED)
 @control_options
+@webhook_option
 @click.option("--log", "log", type=click.Choice(["json", "text"]), help="Events on standard error.")
 @click.option("--otel", metavar="URL", help="Push the figures there by OTLP over HTTP.")
 @click.option("--grafana", is_flag=True, help="Print a Grafana dashboard and exit.")
@@ -74,6 +75,7 @@ def serve(
     audit: int,
     control: str | None,
     replies: str | None,
+    allow_webhooks: tuple[str, ...],
     log: str | None,
     otel: str | None,
     grafana: bool,
@@ -105,7 +107,9 @@ def serve(
     launch = Launch(gauge, terminal, engine, master)
     with (
         launch.running(),
-        attended(gauge, audit, control=control, replies=replies) as topic,
+        attended(
+            gauge, audit, control=control, replies=replies, allow_webhooks=allow_webhooks
+        ) as topic,
         _served(gauge, settings, terminal, log, otel),
     ):
         watch(gauge, lambda: None, every=WATCH_SECONDS, topic=topic)
