@@ -15,6 +15,7 @@ from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from streamgauge.testing.waiting import wait_until
 from tests.alerts.world import Plant
+from tests.owner import as_owner
 
 pytestmark = pytest.mark.slow
 HOT = {
@@ -40,13 +41,13 @@ def plant(tmp_path: Path) -> Iterator[Plant]:
 def client(plant: Plant) -> Iterator[httpx.Client]:
     with (
         Server(plant.gauge, Settings.of("http://127.0.0.1:0")) as server,
-        httpx.Client(base_url=server.address, verify=False) as made,
+        httpx.Client(base_url=server.address, headers=as_owner(server), verify=False) as made,
     ):
         yield made
 
 
 def test_an_alert_is_created_raised_shown_and_dropped(client: httpx.Client, plant: Plant) -> None:
-    with Watcher(plant.gauge, first_wait=30.0):
+    with Watcher(plant.gauge, first_wait=30.0, allow_webhooks=["127.0.0.0/8"]):
         made = client.post("/v1/alerts", json=HOT)
         assert (made.status_code, made.json()["status"]) == (201, "waiting")
         plant.read(120, 120)
@@ -105,7 +106,7 @@ def test_only_admins_create_and_drop(plant: Plant, tmp_path: Path) -> None:
     text = "CREATE ALERT a ON heat WHEN INTERRUPTED DELIVER TO WEBHOOK 'http://127.0.0.1:9'"
     with (
         Server(plant.gauge, Settings.of("http://127.0.0.1:0", tokens=tokens)) as server,
-        httpx.Client(base_url=server.address, verify=False) as client,
+        httpx.Client(base_url=server.address, headers=as_owner(server), verify=False) as client,
     ):
 
         def as_(token: str, method: str, path: str, body: Any = None) -> int:

@@ -18,6 +18,7 @@ from streamgauge.alerts import report, webhook_sender
 from streamgauge.alerts.crossing import Crossing
 from streamgauge.alerts.mail_sender import message
 from streamgauge.alerts.outbox import Delivery, Outbox, acknowledged
+from streamgauge.alerts.public_address import networks
 from streamgauge.alerts.undelivered import Undelivered
 from streamgauge.alerts.watcher import Watcher, watched
 from streamgauge.alerts.webhook_sender import WebhookSender
@@ -59,7 +60,7 @@ def to(mail: Path) -> str:
 
 @pytest.fixture
 def watcher(plant: Plant) -> Iterator[Watcher]:
-    made = Watcher(plant.gauge, first_wait=0.01)
+    made = Watcher(plant.gauge, first_wait=0.01, allow_webhooks=["127.0.0.0/8"])
     made.open()
     yield made
     made.stop()
@@ -126,7 +127,7 @@ def test_the_same_answers_give_the_same_crossings(plant: Plant, watcher: Watcher
     before, place = json.loads(json.dumps(watcher.saved())), watcher.place
     plant.read(120, 80, 130, 70, 70)
     catch_up(watcher)
-    again = Watcher(plant.gauge)
+    again = Watcher(plant.gauge, allow_webhooks=["127.0.0.0/8"])
     again.restore(before)
     again.place = place
     while again.place < watcher.place:
@@ -163,7 +164,10 @@ def test_groups_that_are_gone_are_cleared(plant: Plant, watcher: Watcher, mail: 
 
 
 def test_a_webhook_is_tried_until_it_says_yes_and_holds_nobody_up(plant: Plant, mail: Path) -> None:
-    with Receiver(500, 302, 204) as slow, Watcher(plant.gauge, first_wait=0.01):
+    with (
+        Receiver(500, 302, 204) as slow,
+        Watcher(plant.gauge, first_wait=0.01, allow_webhooks=["127.0.0.0/8"]),
+    ):
         plant.gauge.sql(
             f"CREATE ALERT hot ON heat WHEN CERTAINLY ABOVE 100 "
             f"DELIVER TO WEBHOOK '{slow.url}' AND TO MAIL '{mail}' FOR 'ops@example.org'"
@@ -178,7 +182,10 @@ def test_a_webhook_is_tried_until_it_says_yes_and_holds_nobody_up(plant: Plant, 
 def test_what_waits_is_told_with_the_reason_and_goes_with_its_alert(
     plant: Plant, tmp_path: Path
 ) -> None:
-    with Receiver(503) as broken, Watcher(plant.gauge, first_wait=0.01):
+    with (
+        Receiver(503) as broken,
+        Watcher(plant.gauge, first_wait=0.01, allow_webhooks=["127.0.0.0/8"]),
+    ):
         secret = f"{broken.url}?key=s3cret"
         plant.gauge.sql(
             f"CREATE ALERT hot ON heat WHEN CERTAINLY ABOVE 100 DELIVER TO WEBHOOK '{secret}'"
@@ -231,7 +238,7 @@ def test_alarms_of_the_auditor_are_raised_once(plant: Plant, watcher: Watcher, m
 def test_one_watcher_on_a_home(plant: Plant, watcher: Watcher) -> None:
     assert watched(plant.gauge.home)
     with pytest.raises(EngineFailure, match="another process has alerts"):
-        Watcher(plant.gauge).open()
+        Watcher(plant.gauge, allow_webhooks=["127.0.0.0/8"]).open()
 
 
 def test_late_rows_do_not_turn_what_later_answers_have_settled(tmp_path: Path, mail: Path) -> None:
@@ -244,7 +251,7 @@ def test_late_rows_do_not_turn_what_later_answers_have_settled(tmp_path: Path, m
         "CREATE QUERY load AS SELECT SUM(value) FROM rows [RANGE 1 SECOND] EVERY 1 SECOND;"
         f"CREATE ALERT high ON load WHEN CERTAINLY ABOVE 100 {to(mail)}"
     )
-    watcher = Watcher(gauge)
+    watcher = Watcher(gauge, allow_webhooks=["127.0.0.0/8"])
     watcher.open()
 
     def rows(name: str, *seconds_and_values: tuple[int, float]) -> None:
@@ -318,7 +325,10 @@ def test_alerts_are_shown_and_described(plant: Plant, mail: Path) -> None:
 
 def test_a_disk_that_takes_nothing_for_a_while_stops_no_lane(plant: Plant, tmp_path: Path) -> None:
     noted = tmp_path / "home" / "alerts" / "acknowledged.jsonl"
-    with Receiver() as receiver, Watcher(plant.gauge, first_wait=0.01) as watcher:
+    with (
+        Receiver() as receiver,
+        Watcher(plant.gauge, first_wait=0.01, allow_webhooks=["127.0.0.0/8"]) as watcher,
+    ):
         plant.gauge.sql(
             f"CREATE ALERT hot ON heat WHEN CERTAINLY ABOVE 100 DELIVER TO WEBHOOK '{receiver.url}'"
         )
@@ -402,7 +412,10 @@ def test_a_receiver_that_speaks_a_letter_at_a_time_is_left(monkeypatch: pytest.M
     with socket.create_server(("127.0.0.1", 0)) as door:
         dripping = threading.Thread(target=drip, args=(door,), daemon=True)
         dripping.start()
-        sender = WebhookSender(Target("webhook", f"http://127.0.0.1:{door.getsockname()[1]}/"))
+        sender = WebhookSender(
+            Target("webhook", f"http://127.0.0.1:{door.getsockname()[1]}/"),
+            networks(["127.0.0.0/8"]),
+        )
         with pytest.raises(Undelivered):
             sender.send(Delivery(1, crossing))
         gone.set()

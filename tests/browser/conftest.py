@@ -160,7 +160,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def followed(gauge: sg.Gauge) -> Iterator[tuple[Follower, ...]]:
     """What judges alerts and what audits, to be stepped by hand."""
-    followers = (Watcher(gauge), sg.Auditor(gauge))
+    followers = (Watcher(gauge, allow_webhooks=["127.0.0.0/8"]), sg.Auditor(gauge))
     for follower in followers:
         follower.open()
     yield followers
@@ -235,5 +235,8 @@ def page(context: BrowserContext) -> Page:
 def show(page: Page, server: Server, where: str) -> None:
     """Open a page of the server, as if for the first time, and wait until it stands."""
     page.goto("about:blank")
+    if server.token is not None:
+        page.goto(server.page)
+        page.wait_for_function("sessionStorage.getItem('streamgauge.token')")
     page.goto(f"{server.address}/#/{where}")
     page.wait_for_selector(PAGES.get(where, "main h1"))

@@ -16,6 +16,7 @@ import pytest
 import streamgauge as sg
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
+from tests.owner import as_owner
 
 # Reading the certificates of the machine takes longer than most tests; nothing here uses TLS.
 PLAIN = False
@@ -105,7 +106,9 @@ def served(gauge: sg.Gauge) -> Iterator[Server]:
 
 @pytest.fixture
 def client(served: Server) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=served.address, timeout=60, verify=PLAIN) as made:
+    with httpx.Client(
+        base_url=served.address, headers=as_owner(served), timeout=60, verify=PLAIN
+    ) as made:
         yield made
 
 

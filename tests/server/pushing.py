@@ -21,6 +21,7 @@ from streamgauge.log.journal import Journal
 from streamgauge.server.bodies import ARROW, KEPT, Body
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
+from tests.owner import as_owner
 
 T = TypeVar("T")
 
@@ -36,7 +37,9 @@ class Client:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        self._web = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
+        self._web = httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1", headers=as_owner(app)
+        )
 
     def __enter__(self) -> Client:
         self._thread.start()

@@ -20,6 +20,7 @@ from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.server.access import Keys
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
+from tests.owner import as_owner
 from tests.server.conftest import problem
 
 pytestmark = pytest.mark.slow
@@ -117,6 +118,7 @@ def test_a_body_that_comes_too_slowly(gauge: sg.Gauge) -> None:
     ):
         connection.putrequest("POST", "/v1/queries")
         connection.putheader("Content-Length", "100")
+        connection.putheader("Authorization", as_owner(server)["Authorization"])
         connection.endheaders()
         connection.send(b"{")
         response = connection.getresponse()

@@ -17,6 +17,7 @@ from streamgauge.server.feed import Feed
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from streamgauge.testing.waiting import wait_until
+from tests.owner import as_owner
 from tests.server.conftest import problem
 
 pytestmark = pytest.mark.slow
@@ -163,7 +164,9 @@ def test_many_subscribers_share_one_reader(gauge: sg.Gauge, more: More, served: 
     with ExitStack() as stack:
         limits = httpx.Limits(max_connections=None)
         client = stack.enter_context(
-            httpx.Client(base_url=served.address, timeout=60, limits=limits)
+            httpx.Client(
+                base_url=served.address, headers=as_owner(served), timeout=60, limits=limits
+            )
         )
         feeds = [
             stack.enter_context(following(client, "/v1/queries/newest/live")) for _ in range(40)
@@ -236,7 +239,7 @@ def _to_the_end(connection: socket.socket) -> bytes:
 def test_a_server_that_stops_says_so(gauge: sg.Gauge) -> None:
     server = Server(gauge, Settings.of("http://127.0.0.1:0")).start()
     with (
-        httpx.Client(base_url=server.address, timeout=60) as client,
+        httpx.Client(base_url=server.address, headers=as_owner(server), timeout=60) as client,
         following(client, "/v1/live") as found,
     ):
         server.stop()

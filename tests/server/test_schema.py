@@ -18,6 +18,7 @@ from schemathesis.specs.openapi.checks import response_schema_conformance
 import streamgauge as sg
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
+from tests.owner import as_owner
 
 pytestmark = pytest.mark.slow
 
@@ -25,32 +26,37 @@ pytestmark = pytest.mark.slow
 # tests of their own.
 LEFT_OUT = ("/live", "/health", "/rows")
 EXAMPLES = 4
+Described = tuple[BaseSchema, dict[str, str]]
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance]
 
 
 @pytest.fixture(scope="module")
-def described(answered: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BaseSchema]:
+def described(answered: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Described]:
     """A server that all examples share; its home has no job, so nothing declared is run."""
     home = shutil.copytree(answered, tmp_path_factory.mktemp("fuzzed") / "home")
     with (
         sg.connect(home, engine="local") as gauge,
         Server(gauge, Settings.of("http://127.0.0.1:0")) as server,
     ):
-        yield schemathesis.openapi.from_url(f"{server.address}/v1/openapi.json")
+        yield (
+            schemathesis.openapi.from_url(f"{server.address}/v1/openapi.json"),
+            as_owner(server),
+        )
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
-def test_no_request_ends_in_a_5xx(described: BaseSchema, mode: GenerationMode) -> None:
+def test_no_request_ends_in_a_5xx(described: Described, mode: GenerationMode) -> None:
+    schema, owner = described
     tried = 0
-    for found in described.get_all_operations():
+    for found in schema.get_all_operations():
         operation = found.ok()
         if not operation.path.endswith(LEFT_OUT):
-            _try(operation, mode)
+            _try(operation, mode, owner)
             tried += 1
     assert tried > 20
 
 
-def _try(operation: APIOperation, mode: GenerationMode) -> None:
+def _try(operation: APIOperation, mode: GenerationMode, owner: dict[str, str]) -> None:
     known = st.sampled_from((None, "newest", "sites", "large", "rows"))
 
     @given(case=operation.as_strategy(generation_mode=mode), name=known)
@@ -60,7 +66,7 @@ def _try(operation: APIOperation, mode: GenerationMode) -> None:
     def serve(case: Case, name: str | None) -> None:
         if name is not None and "name" in case.path_parameters:
             case.path_parameters["name"] = name
-        response = case.call(timeout=60)
+        response = case.call(timeout=60, headers=owner)
         case.validate_response(response, checks=CHECKS)
 
     serve()

@@ -29,7 +29,11 @@ def test_the_commands_of_the_page_work(tmp_path: Path) -> None:
         sg.connect(home, engine="local") as gauge,
         Server(gauge, Settings.of("http://127.0.0.1:0")) as server,
     ):
-        environment = {**os.environ, "URL": server.address}
+        environment = {
+            **os.environ,
+            "URL": server.address,
+            "AUTH": f"Authorization: Bearer {server.token}",
+        }
         for block in BLOCKS:
             done = subprocess.run(
                 ["bash", "-c", STRICT + block],

@@ -14,6 +14,7 @@ from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from streamgauge.server.story import Act, Stage, Story
 from streamgauge.testing.waiting import wait_until
+from tests.owner import as_owner
 from tests.server.conftest import PLAIN, problem
 
 pytestmark = pytest.mark.slow
@@ -63,7 +64,9 @@ def story(play: Play) -> Iterator[Story]:
 def client(gauge: sg.Gauge, story: Story) -> Iterator[httpx.Client]:
     with (
         Server(gauge, Settings.of("http://127.0.0.1:0"), story=story) as server,
-        httpx.Client(base_url=server.address, timeout=60, verify=PLAIN) as made,
+        httpx.Client(
+            base_url=server.address, headers=as_owner(server), timeout=60, verify=PLAIN
+        ) as made,
     ):
         yield made
 
@@ -123,7 +126,9 @@ def test_a_story_plays_by_itself_unless_somebody_plays_it(story: Story, play: Pl
 def test_without_a_story_there_is_no_route(gauge: sg.Gauge) -> None:
     with (
         Server(gauge, Settings.of("http://127.0.0.1:0")) as server,
-        httpx.Client(base_url=server.address, timeout=60, verify=PLAIN) as client,
+        httpx.Client(
+            base_url=server.address, headers=as_owner(server), timeout=60, verify=PLAIN
+        ) as client,
     ):
         assert client.get("/v1/about").json()["story"] is False
         problem(client.get("/v1/story"), 404)

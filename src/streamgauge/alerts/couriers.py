@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from streamgauge.alerts.kafka_sender import KafkaSender
 from streamgauge.alerts.mail_sender import MailSender
 from streamgauge.alerts.outbox import Delivery, Outbox
+from streamgauge.alerts.public_address import Network
 from streamgauge.alerts.undelivered import Undelivered
 from streamgauge.alerts.webhook_sender import WebhookSender
 from streamgauge.kernel.errors import StreamgaugeError
@@ -32,10 +33,10 @@ class Sender(Protocol):
         """Let go of connections."""
 
 
-def sender_of(target: Target, origin: str) -> Sender:
+def sender_of(target: Target, origin: str, allowed: Sequence[Network] = ()) -> Sender:
     """Who brings deliveries to a target."""
     if target.kind == "webhook":
-        return WebhookSender(target)
+        return WebhookSender(target, allowed)
     if target.kind == "mail":
         return MailSender(target)
     return KafkaSender(target, origin)

@@ -20,6 +20,7 @@ from streamgauge.alerts.couriers import FIRST_WAIT, Couriers, sender_of
 from streamgauge.alerts.crossing import CLEARED, RAISED, Crossing, crossing_id
 from streamgauge.alerts.judge import Panel, Turn, group_text, turns
 from streamgauge.alerts.outbox import Outbox
+from streamgauge.alerts.public_address import networks
 from streamgauge.audit.auditor import FOLDER as AUDITED
 from streamgauge.audit.ledger import Alarm
 from streamgauge.audit.report import read as read_audit
@@ -83,13 +84,17 @@ class Watcher(Follower):
         reader: Reader,
         *,
         first_wait: float = FIRST_WAIT,
+        allow_webhooks: Sequence[str] = (),
     ) -> None:
+        allowed = networks(allow_webhooks)
         super().__init__(reader.home, FOLDER)
         self.alarms = Alarms(reader.home)
         self.origin = uuid.uuid4().hex[:16]
         self.outbox = Outbox(self.folder)
         self.couriers = Couriers(
-            self.outbox, lambda target: sender_of(target, self.origin), first_wait=first_wait
+            self.outbox,
+            lambda target: sender_of(target, self.origin, allowed),
+            first_wait=first_wait,
         )
         # By alert, then by group: its last crossing.
         self.states: dict[str, dict[str, Crossing]] = {}

@@ -12,10 +12,12 @@ import json
 import socket
 import ssl
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from urllib.parse import unquote, urlsplit
 
 from streamgauge.alerts.outbox import Delivery
+from streamgauge.alerts.public_address import Network, checked_addresses
 from streamgauge.alerts.undelivered import Undelivered
 from streamgauge.plan.alert import Target
 
@@ -30,9 +32,12 @@ class WebhookSender:
     ----------
     target
         A webhook.
+    allowed
+        Networks that are not public and may be reached all the same.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, allowed: Sequence[Network] = ()) -> None:
+        self.allowed = allowed
         parts = urlsplit(target.address)
         self.host, self.port = parts.hostname or "", parts.port
         self.path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -48,7 +53,10 @@ class WebhookSender:
         crossing = delivery.crossing
         body = json.dumps(crossing.as_dict()).encode()
         headers = {**self._headers, "Idempotency-Key": crossing.id}
-        connection = self._connection()
+        try:
+            connection = self._connection()
+        except OSError as error:
+            raise Undelivered(f"{type(error).__name__}: {error}") from error
         # Each wait has its end; a receiver that says a letter at a time needs one for all of them.
         end = threading.Timer(LONGEST_SECONDS, _cut, (connection,))
         end.daemon = True
@@ -68,11 +76,37 @@ class WebhookSender:
         """Nothing is kept open."""
 
     def _connection(self) -> http.client.HTTPConnection:
+        port = self.port or (80 if self._tls is None else 443)
+        place = _Place(checked_addresses(self.host, port, self.allowed))
+        made: http.client.HTTPConnection
         if self._tls is None:
-            return http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_SECONDS)
-        return http.client.HTTPSConnection(
-            self.host, self.port, timeout=TIMEOUT_SECONDS, context=self._tls
-        )
+            made = http.client.HTTPConnection(self.host, port, timeout=TIMEOUT_SECONDS)
+        else:
+            made = http.client.HTTPSConnection(
+                self.host, port, timeout=TIMEOUT_SECONDS, context=self._tls
+            )
+        # The certificate is checked against the name, the socket goes to the checked address.
+        made._create_connection = place.connect  # type: ignore[attr-defined]
+        return made
+
+
+class _Place:
+    """Connects to addresses that were checked, whatever the name says by now."""
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        self.addresses = addresses
+
+    def connect(
+        self, where: tuple[str, int], timeout: float, source: tuple[str, int] | None = None
+    ) -> socket.socket:
+        """A connection to the first address that answers."""
+        failed: OSError | None = None
+        for address in self.addresses:
+            try:
+                return socket.create_connection((address, where[1]), timeout, source)
+            except OSError as error:
+                failed = error
+        raise failed or OSError("no address")
 
 
 def _cut(connection: http.client.HTTPConnection) -> None:

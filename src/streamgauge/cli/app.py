@@ -55,6 +55,7 @@ COMMANDS = {
     "demo": "demo",
     "run": "run",
     "serve": "serve",
+    "token": "serve",
     "plan": "plan",
     "plan-capacity": "capacity",
     "sql": "sql",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
@@ -27,6 +27,15 @@ def audit_option(default: int) -> Callable[[Command], Command]:
         metavar="N",
         help="Queries that are checked against exact shadows at once; 0: none.",
     )
+
+
+webhook_option = click.option(
+    "--allow-webhooks",
+    multiple=True,
+    metavar="NETWORK",
+    envvar="STREAMGAUGE_ALLOW_WEBHOOKS",
+    help="Private network that webhooks may reach, as in 10.0.0.0/8. [default: none]",
+)
 
 
 def control_options(command: Command) -> Command:
@@ -61,6 +70,7 @@ def attended(
     stay: int = STAY,
     control: str | None = None,
     replies: str | None = None,
+    allow_webhooks: Sequence[str] = (),
 ) -> Iterator[ControlTopic | None]:
     """Deliver the alerts of a home and audit its answers until the end of the block.
 
@@ -74,10 +84,12 @@ def attended(
         Epochs that each of them is audited for.
     control, replies
         Topics that statements come from, and that is told what came of them.
+    allow_webhooks
+        Networks that are not public and that webhooks may reach.
     """
     with ExitStack() as stack:
         if audit:
             stack.enter_context(Auditor(gauge, at_once=audit, stay=stay))
-        stack.enter_context(Watcher(gauge))
+        stack.enter_context(Watcher(gauge, allow_webhooks=allow_webhooks))
         topic = None if control is None else ControlTopic(gauge, control, replies=replies)
         yield None if topic is None else stack.enter_context(topic)

@@ -96,18 +96,19 @@ def demo(
             with ExitStack() as stack:
                 show = Show(asking, settings)
                 stack.callback(show.server.stop)
-                terminal.print(f"the page: {show.server.address}", style="bold")
+                terminal.print(f"the page: {show.server.page}", style="bold", soft_wrap=True)
                 launch = Launch(gauge, terminal, engine)
                 stack.enter_context(launch.running())
                 launch.wait_for_answers()
                 stack.enter_context(show.alive())
                 if opened:
-                    webbrowser.open(show.server.address)
+                    webbrowser.open(show.server.page)
                 if auto or seconds is not None:
                     show.story.play_all(PAUSE)
                 terminal.print(
                     f"{len(gauge.registry().queries):,} standing queries are answered at "
-                    f"{show.server.address}; Ctrl-C ends it"
+                    f"{show.server.page}; Ctrl-C ends it",
+                    soft_wrap=True,
                 )
                 lines = Lines(vitals, show, terminal, plain)
                 watch(gauge, lines, every=PLAIN_SECONDS, seconds=seconds)
@@ -208,7 +209,7 @@ class Show:
         plot = Plot(gauge, asking.names, asking.queries, self.client, self.pumps, self.orders)
         self.story = Story(plot.acts(), opening="The job is starting; answers come in a moment.")
         self.server = listening(gauge, settings, self.story)
-        self.client.address = self.server.address
+        self.client.address, self.client.token = self.server.address, self.server.token
 
     @contextmanager
     def alive(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from streamgauge.cli.attend import attended, audit_option, control_options
+from streamgauge.cli.attend import attended, audit_option, control_options, webhook_option
 from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import (
     checkpoint_option,
@@ -44,6 +44,7 @@ PLAIN_SECONDS = 5.0
 @click.option("--once", is_flag=True, help="Answer all that is there now, then exit.")
 @audit_option(0)
 @control_options
+@webhook_option
 @click.option("--prune", is_flag=True, help="Drop queries that are not in the project.")
 @click.pass_context
 def run(
@@ -59,6 +60,7 @@ def run(
     audit: int,
     control: str | None,
     replies: str | None,
+    allow_webhooks: tuple[str, ...],
     prune: bool,
 ) -> None:
     """Run a PROJECT file (or the streamgauge.toml of a directory) until Ctrl-C or SIGTERM.
@@ -85,7 +87,9 @@ def run(
     vitals = Vitals(gauge)
     try:
         launch = Launch(gauge, terminal, engine, master, loaded.settings)
-        said = attended(gauge, audit, control=control, replies=replies)
+        said = attended(
+            gauge, audit, control=control, replies=replies, allow_webhooks=allow_webhooks
+        )
         with launch.running(), said as topic:
             if once:
                 if topic is not None:

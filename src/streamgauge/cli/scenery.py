@@ -41,16 +41,21 @@ class Client:
     ----------
     address
         Where it is; may be told later.
+    token
+        What it shows; may be told later.
     """
 
-    def __init__(self, address: str = "") -> None:
+    def __init__(self, address: str = "", token: str | None = None) -> None:
         self.address = address
+        self.token = token
         # A proxy that the machine may have leads away from it, not to it.
         self._direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def send(self, path: str, body: bytes, kind: str, key: str | None = None) -> None:
         """Send a body; a refusal is an OSError."""
         headers = {"Content-Type": kind} | ({"Idempotency-Key": key} if key else {})
+        if self.token is not None:
+            headers["Authorization"] = f"Bearer {self.token}"
         asked = urllib.request.Request(f"{self.address}/v1{path}", body, headers)
         with self._direct.open(asked, timeout=TIMEOUT) as reply:
             reply.read()

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from streamgauge.cli.attend import AUDITED, attended, audit_option, control_options
+from streamgauge.cli.attend import AUDITED, attended, audit_option, control_options, webhook_option
 from streamgauge.cli.launch import Launch, watch
 from streamgauge.cli.options import (
     checkpoint_option,
@@ -27,6 +27,7 @@ from streamgauge.gauge import Gauge, connect
 from streamgauge.log import lock
 from streamgauge.server import logs
 from streamgauge.server.metrics import dashboard
+from streamgauge.server.owner_token import NAME, owner_token
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import LISTEN, Settings
 from streamgauge.server.telemetry import Telemetry
@@ -57,6 +58,7 @@ ADDRESS = f"{LISTEN.scheme}://{LISTEN.host}:{LISTEN.port}"
 @click.option("--no-job", is_flag=True, help="Serve a home whose job runs elsewhere.")
 @audit_option(AUDITED)
 @control_options
+@webhook_option
 @click.option("--log", "log", type=click.Choice(["json", "text"]), help="Events on standard error.")
 @click.option("--otel", metavar="URL", help="Push the figures there by OTLP over HTTP.")
 @click.option("--grafana", is_flag=True, help="Print a Grafana dashboard and exit.")
@@ -76,6 +78,7 @@ def serve(
     audit: int,
     control: str | None,
     replies: str | None,
+    allow_webhooks: tuple[str, ...],
     log: str | None,
     otel: str | None,
     grafana: bool,
@@ -112,10 +115,22 @@ def serve(
     launch = Launch(gauge, terminal, engine, master)
     with (
         launch.running(),
-        attended(gauge, audit, control=control, replies=replies) as topic,
+        attended(
+            gauge, audit, control=control, replies=replies, allow_webhooks=allow_webhooks
+        ) as topic,
         _served(gauge, settings, terminal, log, otel),
     ):
         watch(gauge, lambda: None, every=WATCH_SECONDS, topic=topic)
+
+
+@click.command(short_help="Print the token of a data directory.")
+@home_option
+def token(home: Path) -> None:
+    """Print the token that a server without --tokens asks for before it changes anything.
+
+    The first start of the server makes it. Its file has mode 0600, so only its owner can print it.
+    """
+    click.echo(owner_token(open_home(home).home.root))
 
 
 @contextmanager
@@ -123,6 +138,7 @@ def _served(
     gauge: Gauge, settings: Settings, terminal: Console, log: str | None, otel: str | None
 ) -> Iterator[None]:
     """Serve a gauge, write its events and push its figures until the end of the block."""
+    first = not (gauge.home.root / NAME).exists()
     with ExitStack() as stack:
         if log is not None:
             stack.callback(logs.silence, logs.write(log, sys.stderr))
@@ -131,4 +147,7 @@ def _served(
         if otel is not None:
             stack.enter_context(Telemetry(server.app.state.figures, otel))
         terminal.print(f"serving {gauge.home.root} at {server.address}; Ctrl-C stops it")
+        if first and server.token is not None:
+            terminal.print(f"open {server.page} to change queries", soft_wrap=True)
+            terminal.print(f"print it again: streamgauge token --home {gauge.home.root}")
         yield

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
 from fastapi import Depends, Request
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import BaseRoute, compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streamgauge.coordinator.tokens import Tokens
@@ -54,6 +57,8 @@ class Caller:
     def need(self, role: str) -> None:
         """Raise unless it reaches a role."""
         if not self.may(role):
+            if self == ANYONE:
+                raise _unknown(f"this needs the role {role}, and requests without a token may read")
             raise Refused(
                 f"this needs the role {role}",
                 f"the token of {self.name!r} is good for {self.role}",
@@ -62,12 +67,24 @@ class Caller:
             )
 
 
-EVERYBODY = Caller("everybody", "admin")
+# Who shows no token on a server without a file of tokens: reads, and changes nothing.
+ANYONE = Caller("anyone", "reader")
+
+
+def _unknown(detail: str) -> Refused:
+    return Refused(
+        "this needs a token",
+        detail,
+        "send Authorization: Bearer TOKEN; `streamgauge token --home DIR` prints the token of "
+        "a data directory, other tokens are in the server's file",
+        status=401,
+        headers={"WWW-Authenticate": "Bearer"},
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Tokens with who they belong to; None: no token is asked for.
+    """Tokens with who they belong to, and who a request without one comes from.
 
     Examples
     --------
@@ -76,14 +93,18 @@ class Keys:
     (Caller(name='wall', role='reader'), None)
     """
 
-    known: tuple[tuple[str, Caller], ...] | None = None
+    known: tuple[tuple[str, Caller], ...]
+    stranger: Caller | None = None
 
     @classmethod
-    def read(cls, path: Path | None) -> Keys:
+    def owner(cls, token: str) -> Keys:
+        """One token that is good for everything; whoever shows none may read."""
+        return cls(((token, Caller("owner", "admin")),), ANYONE)
+
+    @classmethod
+    def read(cls, path: Path) -> Keys:
         """Read a file of lines `token role [name]`."""
-        lines = Tokens.read(path).known
-        if path is None or lines is None:
-            return cls()
+        lines = Tokens.read(path).known or ()
         found = []
         for number, (token, words) in enumerate(lines, 1):
             if not words or words[0] not in ROLES or len(words) > 2:
@@ -98,9 +119,9 @@ class Keys:
 
     def caller(self, shown: str | None) -> Caller | None:
         """Whose token it is; looking takes equally long whichever it is."""
-        if self.known is None:
-            return EVERYBODY
-        told = (shown or "").encode("utf-8", "replace")
+        if shown is None:
+            return self.stranger
+        told = shown.encode("utf-8", "replace")
         found = None
         for token, caller in self.known:
             if hmac.compare_digest(token.encode(), told):
@@ -144,12 +165,22 @@ class Gate:
     `Name` decodes it once it is known to be a name.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, keys: Keys, problems: Problems) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        keys: Keys,
+        problems: Problems,
+        roles: Roles = (),
+    ) -> None:
         self.app = app
         self.settings = settings
         self.keys = keys
         self.problems = problems
-        limited = keys.known is not None and settings.rate is not None
+        self.roles = roles
+        # Bytes of all bodies that are here or on their way.
+        self.held = 0
+        limited = settings.tokens is not None and settings.rate is not None
         self.pace = Pace(settings.rate or 1.0) if limited else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -161,16 +192,19 @@ class Gate:
         raw = scope.get("raw_path") or scope["path"].encode()
         scope = {**scope, "path": raw.partition(b"?")[0].decode("latin-1")}
         headers = Headers(scope=scope)
+        share = Share(self)
         try:
             self._check_origin(scope, headers)
-            scope["caller"] = self._caller(scope["path"], headers)
-            body = await self._body(headers, receive)
+            scope["caller"] = caller = self._caller(scope["path"], headers)
+            # Nothing of a body is read for whoever may not send it.
+            caller.need(role_needed(self.roles, scope["method"], scope["path"]))
+            body = await self._body(headers, receive, caller, share)
+            if body is not None:
+                await self.app(scope, _replayed(body, receive), guarded)
         except Refused as error:
             await self.problems.response(error)(scope, receive, guarded)
-            return
-        if body is None:
-            return
-        await self.app(scope, _replayed(body, receive), guarded)
+        finally:
+            share.release()
 
     def _check_origin(self, scope: Scope, headers: Headers) -> None:
         """Refuse pages of other sites, which a browser would let act in its user's name."""
@@ -199,13 +233,7 @@ class Gate:
         if caller is None:
             if path in OPEN:
                 return Caller("nobody", "reader")
-            raise Refused(
-                "a token that is not known here",
-                "the header Authorization: Bearer is missing or has another one",
-                "send a token of the server's file",
-                status=401,
-                headers={"WWW-Authenticate": "Bearer"},
-            )
+            raise _unknown("the header Authorization: Bearer is missing or has another token")
         wait = self.pace.wait(caller.name) if self.pace is not None else 0.0
         if wait > 0.0:
             raise Refused(
@@ -217,15 +245,22 @@ class Gate:
             )
         return caller
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
+    async def _body(
+        self, headers: Headers, receive: Receive, caller: Caller, share: Share
+    ) -> bytes | None:
         """The whole body; None when the client went away."""
-        most, limit = self.settings.max_body, self.settings.body_seconds
+        limit = self.settings.body_seconds
+        most = self.settings.max_body
+        if not caller.may("author"):
+            # Readers send statements and drafts of queries, never rows.
+            most = min(most, self.settings.max_text)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > most:
             raise _too_large(most)
+        share.grow(int(length))
         try:
             async with asyncio.timeout(limit):
-                return await _read(receive, most)
+                return await _read(receive, most, share)
         except TimeoutError:
             raise Refused(
                 "a request that comes too slowly",
@@ -235,7 +270,55 @@ class Gate:
             ) from None
 
 
-async def _read(receive: Receive, most: int) -> bytes | None:
+class Share:
+    """What one request takes of the memory for all bodies."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self.size = 0
+
+    def grow(self, size: int) -> None:
+        """Take as much as a body of this size needs, or refuse the request."""
+        more = max(0, size - self.size)
+        if self.gate.held + more > self.gate.settings.max_bodies:
+            raise Refused(
+                "too many requests are being received",
+                f"{self.gate.held + more} bytes of bodies, at most {self.gate.settings.max_bodies}",
+                "wait as long as Retry-After says and send it again",
+                status=503,
+                retry=1.0,
+            )
+        self.gate.held += more
+        self.size += more
+
+    def release(self) -> None:
+        """Give it back."""
+        self.gate.held -= self.size
+        self.size = 0
+
+
+Roles = Sequence[tuple[frozenset[str], re.Pattern[str], str]]
+
+
+def role_needed(roles: Roles, method: str, path: str) -> str:
+    """The role that a route needs; paths that no route has are for readers."""
+    found = (role for methods, shape, role in roles if method in methods and shape.match(path))
+    return next(found, "reader")
+
+
+def roles_of(routes: Iterable[BaseRoute], prefix: str) -> list[tuple[Any, ...]]:
+    """Which role each route needs, by method and path."""
+    found: list[tuple[Any, ...]] = []
+    for route in routes:
+        if isinstance(route, APIRoute):
+            named = [getattr(one.call, "role", None) for one in route.dependant.dependencies]
+            role = next((role for role in named if role is not None), "reader")
+            shape, _, _ = compile_path(prefix + route.path)
+            found.append((frozenset(route.methods or ()), shape, role))
+    return found
+
+
+async def _read(receive: Receive, most: int, share: Share) -> bytes | None:
     parts, size = [], 0
     while True:
         message = await receive()
@@ -245,6 +328,7 @@ async def _read(receive: Receive, most: int) -> bytes | None:
         size += len(part)
         if size > most:
             raise _too_large(most)
+        share.grow(size)
         parts.append(part)
         if not message.get("more_body", False):
             return b"".join(parts)
@@ -310,6 +394,7 @@ def needs(role: str) -> Any:
         caller.need(role)
         return caller
 
+    check.role = role  # type: ignore[attr-defined]
     return Depends(check)
 
 

@@ -23,11 +23,12 @@ from streamgauge.server import (
     statements,
     streams,
 )
-from streamgauge.server.access import Gate, Keys
+from streamgauge.server.access import Gate, Keys, roles_of
 from streamgauge.server.desk import Desk
 from streamgauge.server.feed import Feed
 from streamgauge.server.figures import Figures
 from streamgauge.server.metrics import router as metrics_router
+from streamgauge.server.owner_token import owner_token
 from streamgauge.server.problems import DESCRIBED, SCHEMA, Problems
 from streamgauge.server.push import router as push_router
 from streamgauge.server.settings import Settings
@@ -66,7 +67,7 @@ def make_app(gauge: Gauge, settings: Settings | None = None, story: Story | None
     gauge
         A gauge that runs, or one on a home whose job runs elsewhere.
     settings
-        Limits and tokens; those of loopback without tokens when None.
+        Limits and tokens; those of loopback and the token of the home when None.
     story
         A guided story to tell; its routes are there only with one.
     """
@@ -97,7 +98,12 @@ def make_app(gauge: Gauge, settings: Settings | None = None, story: Story | None
         app.include_router(story_router, prefix="/v1")
     for router in OPEN_ROUTERS:
         app.include_router(router)
-    app.add_middleware(Gate, settings=settings, keys=Keys.read(settings.tokens), problems=problems)
+    # Only a server without a file of tokens has one of its own.
+    app.state.token = None if settings.tokens is not None else owner_token(gauge.home.root)
+    keys = Keys.read(settings.tokens) if settings.tokens else Keys.owner(app.state.token)
+    told = [] if story is None else [story_router]
+    roles = [found for one in (*ROUTERS, *told) for found in roles_of(one.routes, "/v1")]
+    app.add_middleware(Gate, settings=settings, keys=keys, problems=problems, roles=roles)
     _describe_problems(app)
     return app
 

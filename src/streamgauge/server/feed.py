@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
@@ -186,6 +186,8 @@ class Feed:
         self.home = home
         self.behind = behind
         self.reads = 0
+        # Feeds that are open, by the name of the caller.
+        self.open_by: Counter[str] = Counter()
         self._recent: OrderedDict[int, Batch] = OrderedDict()
         self._subscribers: set[Subscriber] = set()
         # Epochs with answers after `_base`; what is before it is looked up on disk.

@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Send
 
 from streamgauge.plan.shadows import is_shadow
-from streamgauge.server.access import Name, Reader
+from streamgauge.server.access import Caller, Name, Reader
 from streamgauge.server.desk import AtDesk, Desk
 from streamgauge.server.feed import Feed, Names, Place, subscription
 from streamgauge.server.problems import Refused
@@ -37,14 +37,28 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
     def __init__(
-        self, feed: Feed, desk: Desk, wanted: Names, since: Place | None, status_code: int = 200
+        self,
+        feed: Feed,
+        desk: Desk,
+        wanted: Names,
+        since: Place | None,
+        status_code: int = 200,
+        caller: str = "",
     ) -> None:
+        self.feed, self.caller = feed, caller
         self.patience = desk.settings.patience
         self.events = subscription(feed, wanted, since, desk.settings.heartbeat)
         super().__init__(self.events, status_code, headers={"X-Accel-Buffering": "no"})
 
     async def stream_response(self, send: Send) -> None:
         """Send events while they are taken."""
+        self.feed.open_by[self.caller] += 1
+        try:
+            await self._send_events(send)
+        finally:
+            self.feed.open_by[self.caller] -= 1
+
+    async def _send_events(self, send: Send) -> None:
         await send(
             {
                 "type": "http.response.start",
@@ -68,20 +82,20 @@ async def live_one(
     name: Name,
     request: Request,
     desk: AtDesk,
-    _caller: Reader,
+    caller: Reader,
     last_event_id: LastId = None,
     after_epoch: AfterEpoch = None,
 ) -> EventStream:
     """Answers of one query as they are given."""
     await run_in_threadpool(_check, desk, [name])
-    return _opened(request, desk, frozenset((name,)), last_event_id, after_epoch)
+    return _opened(request, desk, caller, frozenset((name,)), last_event_id, after_epoch)
 
 
 @router.get("/live", response_class=EventStream, responses=EVENTS)
 async def live(
     request: Request,
     desk: AtDesk,
-    _caller: Reader,
+    caller: Reader,
     queries: Annotated[
         str | None, Query(description="Names with commas between; all when left out.")
     ] = None,
@@ -94,7 +108,7 @@ async def live(
     queries that were asked for: come again with the same ones.
     """
     if queries is None:
-        return _opened(request, desk, None, last_event_id, after_epoch)
+        return _opened(request, desk, caller, None, last_event_id, after_epoch)
     names = [name for name in queries.split(",") if name]
     if not names or len(names) > MOST_QUERIES:
         raise Refused(
@@ -104,7 +118,7 @@ async def live(
             status=422,
         )
     await run_in_threadpool(_check, desk, names)
-    return _opened(request, desk, frozenset(names), last_event_id, after_epoch)
+    return _opened(request, desk, caller, frozenset(names), last_event_id, after_epoch)
 
 
 def _check(desk: Desk, names: list[str]) -> None:
@@ -116,7 +130,22 @@ def _check(desk: Desk, names: list[str]) -> None:
 
 
 def _opened(
-    request: Request, desk: Desk, wanted: Names, last: str | None, after: int | None
+    request: Request,
+    desk: Desk,
+    caller: Caller,
+    wanted: Names,
+    last: str | None,
+    after: int | None,
 ) -> EventStream:
+    feed: Feed = request.app.state.feed
+    most, own = desk.settings.max_feeds, feed.open_by[caller.name]
+    if feed.open_by.total() >= most or own >= max(1, most // 2):
+        raise Refused(
+            "too many live feeds are open",
+            f"{own} of {caller.name!r}, {feed.open_by.total()} in all, at most {most}",
+            "close some, or follow several queries in one feed: /v1/live?queries=a,b",
+            status=503,
+            retry=5.0,
+        )
     since = Place.of(last) if last else (None if after is None else Place(after))
-    return EventStream(request.app.state.feed, desk, wanted, since)
+    return EventStream(feed, desk, wanted, since, caller=caller.name)

@@ -46,6 +46,17 @@ class Server:
         """Where it listens, once it does."""
         return self._web.address
 
+    @property
+    def token(self) -> str | None:
+        """The token of the home, which may do everything; None with a file of tokens."""
+        found: str | None = self.app.state.token
+        return found
+
+    @property
+    def page(self) -> str:
+        """Address of the page with the token, which the browser keeps to itself."""
+        return self.address if self.token is None else f"{self.address}/#token={self.token}"
+
     def start(self) -> Server:
         """Listen."""
         self._web.start()

@@ -25,11 +25,18 @@ class Settings:
     listen
         Where; port 0 takes a free one.
     tokens
-        File of lines `token role [name]`; None: whoever reaches the server may do everything.
+        File of lines `token role [name]`; None: the token of the data directory may do
+        everything, and requests without a token may read.
     cert, key
         Files for TLS.
     max_body
         Bytes that the body of a request may have.
+    max_text
+        Bytes that the body of a request may have whose caller may only read.
+    max_bodies
+        Bytes that the bodies of all requests in work may have together.
+    max_feeds
+        Live feeds that may be open; one caller may have half of them.
     body_seconds
         Seconds that a body may take to come.
     rate
@@ -62,6 +69,9 @@ class Settings:
     cert: Path | None = None
     key: Path | None = None
     max_body: int = 16 * 1024 * 1024
+    max_text: int = 1024 * 1024
+    max_bodies: int = 128 * 1024 * 1024
+    max_feeds: int = 400
     body_seconds: float = 30.0
     rate: float | None = 200.0
     heartbeat: float = 15.0
@@ -99,7 +109,7 @@ class Settings:
             refuse_strangers(address.host, guarded=tokens is not None)
         except BindError as error:
             raise BindError(
-                "anyone could read and change queries here",
+                "anyone could read answers here",
                 f"{address.host} is reached by other machines, and there are no tokens",
                 "give --tokens FILE, or listen on 127.0.0.1",
             ) from error

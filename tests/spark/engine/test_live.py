@@ -19,6 +19,7 @@ from streamgauge.results.change_log import commits
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from streamgauge.testing.waiting import wait_until
+from tests.owner import as_owner
 from tests.sources.captures import START as CAPTURED
 from tests.sources.captures import frame, ip4, pcap, udp
 
@@ -74,7 +75,9 @@ def test_rows_pushed_to_a_server_become_answers(live: sg.Gauge) -> None:
     live.sql(PUSHED)
     with (
         Server(live, Settings.of("http://127.0.0.1:0")) as server,
-        httpx.Client(base_url=server.address, verify=False, timeout=120) as client,
+        httpx.Client(
+            base_url=server.address, headers=as_owner(server), verify=False, timeout=120
+        ) as client,
     ):
         for first in (0, 10, 20):
             push(client, first)

@@ -100,7 +100,7 @@ function signIn() {
       "form",
       { method: "dialog" },
       el("h2", { id: "sign-in-title" }, "A token, please"),
-      el("p", {}, "This server asks for a token. It is kept until this tab is closed."),
+      el("p", {}, "Changes need a token. `streamgauge token --home DIR` prints it. It is kept until this tab is closed."),
       el("label", {}, "Token ", shown),
       el("button", {}, "Sign in"),
     ),
@@ -114,10 +114,17 @@ function signIn() {
   dialog.showModal();
 }
 
+/** Whoever shows no token may read; this button is how to change something. */
+function offerToken(wanted) {
+  document.getElementById("offer-token")?.remove();
+  if (wanted) document.getElementById("nav").append(el("button", { id: "offer-token", onclick: signIn }, "Sign in"));
+}
+
 async function start() {
   try {
     const about = await get("/about");
     document.body.dataset.role = about.role;
+    offerToken(about.name === "anyone");
     heard(true);
     if (about.story) tell(document.getElementById("story"));
     route();
@@ -130,6 +137,14 @@ async function start() {
   }
 }
 
+/** Take the token of the address that the server printed, and leave it out of the history. */
+function takeToken() {
+  const shown = /^#token=([\w-]+)$/.exec(location.hash);
+  if (!shown) return;
+  useToken(shown[1]);
+  history.replaceState(null, "", location.pathname);
+}
+
 document.addEventListener("sign-in", signIn);
 document.querySelector(".skip").addEventListener("click", (event) => {
   // The address says which page is shown, so this link must not become a part of it.
@@ -140,5 +155,6 @@ window.addEventListener("hashchange", () => {
   route();
   place.focus();
 });
+takeToken();
 menu();
 start();
