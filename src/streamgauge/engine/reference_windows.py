@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from streamgauge.contracts.answer import Charge
@@ -63,6 +63,7 @@ class Reading:
     coverage: float
     basis: str = "exact"
     charges: tuple[Charge, ...] = ()
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +174,12 @@ def read_window(
         reduce = summarise if query.select.summary else aggregate
         if window.kind == "decay":
             reduce = fading
-        readings[group] = _reading(
+        reading = _reading(
             reduce(query.select, samples),
             reduce(query.select, samples + late_samples),
             covered,
         )
+        readings[group] = replace(reading, empty=not samples)
     return readings
 
 
