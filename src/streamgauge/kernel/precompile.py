@@ -49,8 +49,8 @@ def compile_module(module: str, kernels: Signatures, done: Path) -> None:
         for texts in signatures:
             try:
                 found(kernel).compile(tuple(names.type(text) for text in texts))
-            except (AttributeError, ImportError, NumbaError, TypeError):
-                # The kernel has changed since it was listed.
+            except (AttributeError, ImportError, LookupError, NumbaError, TypeError, ValueError):
+                # The kernel, or a tuple that it takes, has changed since it was listed.
                 continue
     done.parent.mkdir(exist_ok=True, mode=0o700)
     done.touch()

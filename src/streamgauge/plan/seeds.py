@@ -54,7 +54,7 @@ def kept_by(query: Query, window: Window | None, tick: int) -> str:
         paned = window.kind in ("now", "range", "landmark", "decay")
         width = window.pane_width(tick, query.answer.period or None) if paned else 0
         shape = [window.kind == "landmark", width, window.start, window.rows, window.by]
-    where = query.where.as_dict() if query.where else None
+    where = query.where.as_dict() if query.where is not None else None
     select = query.select
     read = [query.stream, where, query.group_by, select.x, select.y, select.weight]
     return json.dumps([*read, shape], sort_keys=True)

@@ -4,10 +4,10 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE];
 --   q: distinct(sym) from trades [range 1 min], on change, within 0.02 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                    owed within 0.02 of the value at 95% confidence
---     Summarise distinct(sym) in Hll(lg_k=15, delta=0.05, seed=9001)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 2
---       Window range 1 min                                              spends 0, panes of 1 s, from history, not shared
---         Scan trades (ts, sym)                                         files, tick 1 s, late rows dropped
+--   Answer on change                                                                owed within 0.02 of the value at 95% confidence
+--     Summarise distinct(sym) in Hll(lg_k=15, delta=0.05, seed=2783129463609662)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 0
+--       Window range 1 min                                                          spends 0, panes of 1 s, from history, not shared
+--         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not loglog: takes 32,768 bytes, one group at a time
 --   not super_loglog: takes 32,768 bytes, one group at a time
@@ -39,10 +39,10 @@ SELECT COUNT(DISTINCT sym) FROM trades [RANGE 1 MINUTE] WITHIN 2 PERCENT EVERY 1
 --   q: distinct(sym) from trades [range 1 min], every 10 s, within 0.02 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                   owed within 0.02 of the value at 95% confidence
---     Summarise distinct(sym) in Hll(lg_k=15, delta=0.05, seed=9001)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 3
---       Window range 1 min                                              spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, sym)                                         files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                               owed within 0.02 of the value at 95% confidence
+--     Summarise distinct(sym) in Hll(lg_k=15, delta=0.05, seed=8207140252364758)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 0
+--       Window range 1 min                                                          spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not loglog: takes 32,768 bytes, one group at a time
 --   not super_loglog: takes 32,768 bytes, one group at a time
@@ -62,10 +62,10 @@ SELECT APPROX_COUNT_DISTINCT(saddr || daddr) FROM packets [RANGE 1 MINUTE];
 --   q: distinct(saddr || daddr) from packets [range 1 min], on change, within 0.02 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                               owed within 0.02 of the value at 95% confidence
---     Summarise distinct(saddr || daddr) in Hll(lg_k=15, delta=0.05, seed=9001)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 2
---       Window range 1 min                                                         spends 0, panes of 1 s, from history, not shared
---         Scan packets (ts, saddr, daddr)                                          files, tick 1 s, late rows revise 1 min back
+--   Answer on change                                                                           owed within 0.02 of the value at 95% confidence
+--     Summarise distinct(saddr || daddr) in Hll(lg_k=15, delta=0.05, seed=6850551201804649)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 2
+--       Window range 1 min                                                                     spends 0, panes of 1 s, from history, not shared
+--         Scan packets (ts, saddr, daddr)                                                      files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not loglog: takes 32,768 bytes, one group at a time
 --   not super_loglog: takes 32,768 bytes, one group at a time
@@ -85,10 +85,10 @@ SELECT saddr, APPROX_COUNT_DISTINCT(daddr) AS reached FROM packets [RANGE 1 MINU
 --   q: distinct(daddr) from packets [range 1 min] group by saddr, every 10 s, within 0.02 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                              owed within 0.02 of the value at 95% confidence
---     Summarise distinct(daddr) by saddr in Hll(lg_k=15, delta=0.05, seed=9001)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, groups over 4 shards
---       Window range 1 min                                                         spends 0, panes of 10 s, from history, not shared
---         Scan packets (ts, saddr, daddr)                                          files, tick 1 s, late rows revise 1 min back
+--   Answer every 10 s                                                                          owed within 0.02 of the value at 95% confidence
+--     Summarise distinct(daddr) by saddr in Hll(lg_k=15, delta=0.05, seed=3152196667361654)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, groups over 4 shards
+--       Window range 1 min                                                                     spends 0, panes of 10 s, from history, not shared
+--         Scan packets (ts, saddr, daddr)                                                      files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not loglog: takes 32,768 bytes, one group at a time
 --   not super_loglog: takes 32,768 bytes, one group at a time
@@ -120,10 +120,10 @@ SELECT APPROX_MEDIAN(price) FROM trades [RANGE 1 MINUTE];
 --   q: quantile(price, 0.5) from trades [range 1 min], on change, within 0.01 in rank at 99% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                         owed within 0.01 in rank at 99% confidence
---     Summarise quantile(price, 0.5) in Kll(k=326, delta=0.01, seed=9001)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 1
---       Window range 1 min                                                   spends 0, panes of 1 s, from history, not shared
---         Scan trades (ts, price)                                            files, tick 1 s, late rows dropped
+--   Answer on change                                                                     owed within 0.01 in rank at 99% confidence
+--     Summarise quantile(price, 0.5) in Kll(k=326, delta=0.01, seed=3333300617948013)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 3
+--       Window range 1 min                                                               spends 0, panes of 1 s, from history, not shared
+--         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not sampled_gk: takes 5,600 bytes, one group at a time
@@ -149,10 +149,10 @@ SELECT APPROX_QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS
 --   q: quantile(price, 0.9) from trades [range 1 min], every 10 s, within 0.01 in rank at 99% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                        owed within 0.01 in rank at 99% confidence
---     Summarise quantile(price, 0.9) in Kll(k=326, delta=0.01, seed=9001)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 0
---       Window range 1 min                                                   spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, price)                                            files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                                    owed within 0.01 in rank at 99% confidence
+--     Summarise quantile(price, 0.9) in Kll(k=326, delta=0.01, seed=4239864610266806)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 2
+--       Window range 1 min                                                               spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not sampled_gk: takes 5,600 bytes, one group at a time
@@ -166,10 +166,10 @@ SELECT APPROX_PERCENTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECON
 --   q: quantile(price, 0.9) from trades [range 1 min], every 10 s, within 0.01 in rank at 99% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                        owed within 0.01 in rank at 99% confidence
---     Summarise quantile(price, 0.9) in Kll(k=326, delta=0.01, seed=9001)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 0
---       Window range 1 min                                                   spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, price)                                            files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                                    owed within 0.01 in rank at 99% confidence
+--     Summarise quantile(price, 0.9) in Kll(k=326, delta=0.01, seed=4239864610266806)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 2
+--       Window range 1 min                                                               spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not sampled_gk: takes 5,600 bytes, one group at a time
@@ -183,10 +183,10 @@ SELECT QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] WITHIN 1 PERCENT EVERY 
 --   q: quantile(price, 0.9) from trades [range 1 min], every 10 s, within 0.01 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                                                   owed within 0.01 of the value at 95% confidence
---     Summarise quantile(price, 0.9) in LogHistogram(alpha=0.009900990099009901, folds=0, seed=9001)    spends within 0.00979 of the value, 100.0% per question, MRL19 prop 3, 4,912 bytes a group and pane, shard 2
---       Window range 1 min                                                                              spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, price)                                                                       files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                                                               owed within 0.01 of the value at 95% confidence
+--     Summarise quantile(price, 0.9) in LogHistogram(alpha=0.009900990099009901, folds=0, seed=1143082167498822)    spends within 0.00979 of the value, 100.0% per question, MRL19 prop 3, 4,912 bytes a group and pane, shard 1
+--       Window range 1 min                                                                                          spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, price)                                                                                   files, tick 1 s, late rows dropped
 --   kept back 0.000211 of 0.01, 5% of the chance to fail
 
 -- two quantiles of one summary
@@ -196,10 +196,10 @@ SELECT QUANTILE(price, 0.5) AS p50, QUANTILE(price, 0.99) AS p99 FROM trades [RA
 --   q.p99: quantile(price, 0.99) from trades [range 1 min], every 10 s, within 0.01 in rank at 97.5% confidence
 -- explain:
 --   q.p50 version 1, running, since epoch 2
---   Answer every 10 s                                                         owed within 0.01 in rank at 97.5% confidence
---     Summarise quantile(price, 0.5) in Kll(k=297, delta=0.025, seed=9001)    spends within 0.00997 in rank, 97.5% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 22,036 bytes a group and pane, shard 1
---       Window range 1 min                                                    spends 0, panes of 10 s, from history, shared by 2 queries
---         Scan trades (ts, price)                                             files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                                     owed within 0.01 in rank at 97.5% confidence
+--     Summarise quantile(price, 0.5) in Kll(k=297, delta=0.025, seed=7808304410996251)    spends within 0.00997 in rank, 97.5% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 22,036 bytes a group and pane, shard 0
+--       Window range 1 min                                                                spends 0, panes of 10 s, from history, shared by 2 queries
+--         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
 --   kept back 3.23e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not sampled_gk: takes 5,600 bytes, one group at a time
@@ -208,10 +208,10 @@ SELECT QUANTILE(price, 0.5) AS p50, QUANTILE(price, 0.99) AS p99 FROM trades [RA
 --   not random_pairing: takes 350,664 bytes, one group at a time
 --
 --   q.p99 version 1, running, since epoch 2
---   Answer every 10 s                                                          owed within 0.01 in rank at 97.5% confidence
---     Summarise quantile(price, 0.99) in Kll(k=297, delta=0.025, seed=9001)    spends within 0.00997 in rank, 97.5% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 22,036 bytes a group and pane, shard 1
---       Window range 1 min                                                     spends 0, panes of 10 s, from history, shared by 2 queries
---         Scan trades (ts, price)                                              files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                                      owed within 0.01 in rank at 97.5% confidence
+--     Summarise quantile(price, 0.99) in Kll(k=297, delta=0.025, seed=7808304410996251)    spends within 0.00997 in rank, 97.5% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 22,036 bytes a group and pane, shard 0
+--       Window range 1 min                                                                 spends 0, panes of 10 s, from history, shared by 2 queries
+--         Scan trades (ts, price)                                                          files, tick 1 s, late rows dropped
 --   kept back 3.23e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not sampled_gk: takes 5,600 bytes, one group at a time
@@ -237,10 +237,10 @@ SELECT TOP_K(sym, 10) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK EVERY 10 SECON
 --   q: top_k(sym, 10) from trades [range 1 min], every 10 s, within 0.01 in rank at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                    owed within 0.01 in rank at 95% confidence
---     Summarise top_k(sym, 10) in SpaceSaving(capacity=99, seed=9001)    spends within 0.01 n, 100.0% per question, ACHPWY13, 12,288 bytes a group and pane, shard 0
---       Window range 1 min                                               spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, sym)                                          files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                                owed within 0.01 in rank at 95% confidence
+--     Summarise top_k(sym, 10) in SpaceSaving(capacity=99, seed=8909355732376177)    spends within 0.01 n, 100.0% per question, ACHPWY13, 12,288 bytes a group and pane, shard 3
+--       Window range 1 min                                                           spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, sym)                                                      files, tick 1 s, late rows dropped
 --   kept back 0 of 0.01, 5% of the chance to fail
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
@@ -255,10 +255,10 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym ORDER BY n D
 --   q: top_k(sym, 10) from trades [range 1 min], every 10 s, within 0.01 in rank at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                    owed within 0.01 in rank at 95% confidence
---     Summarise top_k(sym, 10) in SpaceSaving(capacity=99, seed=9001)    spends within 0.01 n, 100.0% per question, ACHPWY13, 12,288 bytes a group and pane, shard 0
---       Window range 1 min                                               spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, sym)                                          files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                                owed within 0.01 in rank at 95% confidence
+--     Summarise top_k(sym, 10) in SpaceSaving(capacity=99, seed=8909355732376177)    spends within 0.01 n, 100.0% per question, ACHPWY13, 12,288 bytes a group and pane, shard 3
+--       Window range 1 min                                                           spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, sym)                                                      files, tick 1 s, late rows dropped
 --   kept back 0 of 0.01, 5% of the chance to fail
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
@@ -273,10 +273,10 @@ SELECT saddr, daddr, COUNT(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY saddr,
 --   q: top_k(saddr, daddr, 5) from packets [range 1 min], every 10 s, within 0.01 in rank at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                            owed within 0.01 in rank at 95% confidence
---     Summarise top_k(saddr, daddr, 5) in SpaceSaving(capacity=99, seed=9001)    spends within 0.01 n, 100.0% per question, ACHPWY13, 12,288 bytes a group and pane, shard 0
---       Window range 1 min                                                       spends 0, panes of 10 s, from history, not shared
---         Scan packets (ts, saddr, daddr)                                        files, tick 1 s, late rows revise 1 min back
+--   Answer every 10 s                                                                        owed within 0.01 in rank at 95% confidence
+--     Summarise top_k(saddr, daddr, 5) in SpaceSaving(capacity=99, seed=5444014796370720)    spends within 0.01 n, 100.0% per question, ACHPWY13, 12,288 bytes a group and pane, shard 3
+--       Window range 1 min                                                                   spends 0, panes of 10 s, from history, not shared
+--         Scan packets (ts, saddr, daddr)                                                    files, tick 1 s, late rows revise 1 min back
 --   kept back 0 of 0.01, 5% of the chance to fail
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
@@ -303,10 +303,10 @@ SELECT FREQUENCY(sym, 'A') FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK;
 --   q: frequency(sym, 'A') from trades [range 1 min], on change, within 0.01 in rank at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                              owed within 0.01 in rank at 95% confidence
---     Summarise frequency(sym, 'A') in CountMin(width=272, depth=3, seed=9001)    spends within 0.00999 n, 95.0% per question, CM05 thm 1, 6,528 bytes a group and pane, shard 0
---       Window range 1 min                                                        spends 0, panes of 1 s, from history, not shared
---         Scan trades (ts, sym)                                                   files, tick 1 s, late rows dropped
+--   Answer on change                                                                          owed within 0.01 in rank at 95% confidence
+--     Summarise frequency(sym, 'A') in CountMin(width=272, depth=3, seed=3780669128035302)    spends within 0.00999 n, 95.0% per question, CM05 thm 1, 6,528 bytes a group and pane, shard 3
+--       Window range 1 min                                                                    spends 0, panes of 1 s, from history, not shared
+--         Scan trades (ts, sym)                                                               files, tick 1 s, late rows dropped
 --   kept back 6.32e-06 of 0.01, 0.0213% of the chance to fail
 --   not space_saving: takes 12,288 bytes
 --   not frequent_items: takes 6,032 bytes, one group at a time
@@ -327,10 +327,10 @@ SELECT F2(sym) FROM trades [RANGE 1 MINUTE];
 --   q: self_join(sym) from trades [range 1 min], on change, within 0.02 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                                      owed within 0.02 of the value at 95% confidence
---     Summarise self_join(sym) in FastAms(width=38434, depth=3, delta=0.050000000000000044, seed=9001)    spends within 0.0196 of the value, 95.0% per question, AMS99 thm 2.2, 922,416 bytes a group and pane, shard 0
---       Window range 1 min                                                                                spends 0, panes of 1 s, from history, not shared
---         Scan trades (ts, sym)                                                                           files, tick 1 s, late rows dropped
+--   Answer on change                                                                                                  owed within 0.02 of the value at 95% confidence
+--     Summarise self_join(sym) in FastAms(width=38434, depth=3, delta=0.050000000000000044, seed=5979407001288273)    spends within 0.0196 of the value, 95.0% per question, AMS99 thm 2.2, 922,416 bytes a group and pane, shard 3
+--       Window range 1 min                                                                                            spends 0, panes of 1 s, from history, not shared
+--         Scan trades (ts, sym)                                                                                       files, tick 1 s, late rows dropped
 --   kept back 0.000392 of 0.02, 0% of the chance to fail
 --   not ams: takes 922,416 bytes, one group at a time
 
@@ -340,10 +340,10 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [SINCE '2026-01-01'];
 --   q: distinct(sym) from trades [since 2026-01-01T00:00:00Z], on change, within 0.02 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                    owed within 0.02 of the value at 95% confidence
---     Summarise distinct(sym) in Hll(lg_k=15, delta=0.05, seed=9001)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 1
---       Window since 2026-01-01T00:00:00Z                               spends 0, one pane, not shared
---         Scan trades (ts, sym)                                         files, tick 1 s, late rows dropped
+--   Answer on change                                                                owed within 0.02 of the value at 95% confidence
+--     Summarise distinct(sym) in Hll(lg_k=15, delta=0.05, seed=5735604912283999)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 3
+--       Window since 2026-01-01T00:00:00Z                                           spends 0, one pane, not shared
+--         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not loglog: takes 32,768 bytes, one group at a time
 --   not super_loglog: takes 32,768 bytes, one group at a time
@@ -363,10 +363,10 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FROM packets [NOW];
 --   q: distinct(saddr) from packets [now], on change, within 0.02 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                      owed within 0.02 of the value at 95% confidence
---     Summarise distinct(saddr) in Hll(lg_k=15, delta=0.05, seed=9001)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 3
---       Window now                                                        spends 0, panes of 1 s, from history, not shared
---         Scan packets (ts, saddr)                                        files, tick 1 s, late rows revise 1 min back
+--   Answer on change                                                                  owed within 0.02 of the value at 95% confidence
+--     Summarise distinct(saddr) in Hll(lg_k=15, delta=0.05, seed=2110239276882919)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 3
+--       Window now                                                                    spends 0, panes of 1 s, from history, not shared
+--         Scan packets (ts, saddr)                                                    files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not loglog: takes 32,768 bytes, one group at a time
 --   not super_loglog: takes 32,768 bytes, one group at a time
@@ -386,11 +386,11 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FROM packets [RANGE 1 MINUTE] WHERE port = 8
 --   q: distinct(saddr) from packets [range 1 min] where (port = 80) and (length > 100), on change, within 0.02 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                      owed within 0.02 of the value at 95% confidence
---     Summarise distinct(saddr) in Hll(lg_k=15, delta=0.05, seed=9001)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 0
---       Window range 1 min                                                spends 0, panes of 1 s, from history, not shared
---         Where (port = 80) and (length > 100)                            spends 0
---           Scan packets (ts, port, length, saddr)                        files, tick 1 s, late rows revise 1 min back
+--   Answer on change                                                                  owed within 0.02 of the value at 95% confidence
+--     Summarise distinct(saddr) in Hll(lg_k=15, delta=0.05, seed=2393180198865549)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 1
+--       Window range 1 min                                                            spends 0, panes of 1 s, from history, not shared
+--         Where (port = 80) and (length > 100)                                        spends 0
+--           Scan packets (ts, port, length, saddr)                                    files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not loglog: takes 32,768 bytes, one group at a time
 --   not super_loglog: takes 32,768 bytes, one group at a time
@@ -410,11 +410,11 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FILTER (WHERE port = 80) AS web FROM packets
 --   q: distinct(saddr) from packets [range 1 min] where port = 80, on change, within 0.02 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                      owed within 0.02 of the value at 95% confidence
---     Summarise distinct(saddr) in Hll(lg_k=15, delta=0.05, seed=9001)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 3
---       Window range 1 min                                                spends 0, panes of 1 s, from history, not shared
---         Where port = 80                                                 spends 0
---           Scan packets (ts, port, saddr)                                files, tick 1 s, late rows revise 1 min back
+--   Answer on change                                                                  owed within 0.02 of the value at 95% confidence
+--     Summarise distinct(saddr) in Hll(lg_k=15, delta=0.05, seed=3959390848008906)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 1
+--       Window range 1 min                                                            spends 0, panes of 1 s, from history, not shared
+--         Where port = 80                                                             spends 0
+--           Scan packets (ts, port, saddr)                                            files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not loglog: takes 32,768 bytes, one group at a time
 --   not super_loglog: takes 32,768 bytes, one group at a time
@@ -470,14 +470,14 @@ SELECT COUNT(*) AS n FROM (SELECT saddr FROM packets [RANGE 1 MINUTE] UNION SELE
 --   q: set_size(p0 | p1) from p0 = packets [range 1 min] by saddr; p1 = trades [range 1 min] by sym, every 10 s, within 0.05 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                       owed within 0.05 of the value at 95% confidence
---     Combine set_size(p0 | p1) in Theta(lg_k=11, delta=0.05, seed=9001)    spends within 0.0443 of the value, 95.0% per question, BJKST02 thm 2 of each stream, 16,384 bytes a stream and pane, shard 3
---       Items p0 = saddr                                                    spends 0
---         Window range 1 min                                                spends 0
---           Scan packets (ts, saddr)                                        files
---       Items p1 = sym                                                      spends 0
---         Window range 1 min                                                spends 0
---           Scan trades (ts, sym)                                           files
+--   Answer every 10 s                                                                  owed within 0.05 of the value at 95% confidence
+--     Combine set_size(p0 | p1) in Theta(lg_k=11, delta=0.05, seed=543013479777509)    spends within 0.0443 of the value, 95.0% per question, BJKST02 thm 2 of each stream, 16,384 bytes a stream and pane, shard 3
+--       Items p0 = saddr                                                               spends 0
+--         Window range 1 min                                                           spends 0
+--           Scan packets (ts, saddr)                                                   files
+--       Items p1 = sym                                                                 spends 0
+--         Window range 1 min                                                           spends 0
+--           Scan trades (ts, sym)                                                      files
 --   sized for within 0.05 of the value at 95% confidence of one stream alone; the bar of each answer says how much is known of them together, and whether it keeps the contract
 
 -- the size of an intersection
@@ -486,14 +486,14 @@ SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] INTERSECT SEL
 --   q: set_size(p0 & p1) from p0 = trades [range 1 min] by sym; p1 = quotes [range 1 min] by sym, every 10 s, within 0.05 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                       owed within 0.05 of the value at 95% confidence
---     Combine set_size(p0 & p1) in Theta(lg_k=11, delta=0.05, seed=9001)    spends within 0.0443 of the value, 95.0% per question, BJKST02 thm 2 of each stream, 16,384 bytes a stream and pane, shard 3
---       Items p0 = sym                                                      spends 0
---         Window range 1 min                                                spends 0
---           Scan trades (ts, sym)                                           files
---       Items p1 = sym                                                      spends 0
---         Window range 1 min                                                spends 0
---           Scan quotes (ts, sym)                                           files
+--   Answer every 10 s                                                                   owed within 0.05 of the value at 95% confidence
+--     Combine set_size(p0 & p1) in Theta(lg_k=11, delta=0.05, seed=3075402164034475)    spends within 0.0443 of the value, 95.0% per question, BJKST02 thm 2 of each stream, 16,384 bytes a stream and pane, shard 3
+--       Items p0 = sym                                                                  spends 0
+--         Window range 1 min                                                            spends 0
+--           Scan trades (ts, sym)                                                       files
+--       Items p1 = sym                                                                  spends 0
+--         Window range 1 min                                                            spends 0
+--           Scan quotes (ts, sym)                                                       files
 --   sized for within 0.05 of the value at 95% confidence of one stream alone; the bar of each answer says how much is known of them together, and whether it keeps the contract
 
 -- the size of a union, exactly
@@ -528,14 +528,14 @@ SELECT COUNT(*) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q W
 --   q: join_size(p0 = p1) from p0 = trades [range 1 min] by sym; p1 = quotes [range 1 min] by sym, every 10 s, within 0.1 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                                                      owed within 0.1 of the value at 95% confidence
---     Combine join_size(p0 = p1) in FastAms(width=2694, depth=3, delta=0.050000000000000044, seed=9001)    spends within 0.0741 of the value, 95.0% per question, AMS99 thm 2.2 of each stream, 64,656 bytes a stream and pane, shard 3
---       Items p0 = sym                                                                                     spends 0
---         Window range 1 min                                                                               spends 0
---           Scan trades (ts, sym)                                                                          files
---       Items p1 = sym                                                                                     spends 0
---         Window range 1 min                                                                               spends 0
---           Scan quotes (ts, sym)                                                                          files
+--   Answer every 10 s                                                                                                  owed within 0.1 of the value at 95% confidence
+--     Combine join_size(p0 = p1) in FastAms(width=2694, depth=3, delta=0.050000000000000044, seed=8862225891401549)    spends within 0.0741 of the value, 95.0% per question, AMS99 thm 2.2 of each stream, 64,656 bytes a stream and pane, shard 3
+--       Items p0 = sym                                                                                                 spends 0
+--         Window range 1 min                                                                                           spends 0
+--           Scan trades (ts, sym)                                                                                      files
+--       Items p1 = sym                                                                                                 spends 0
+--         Window range 1 min                                                                                           spends 0
+--           Scan quotes (ts, sym)                                                                                      files
 --   sized for within 0.1 of the value at 95% confidence of one stream alone; the bar of each answer says how much is known of them together, and whether it keeps the contract
 
 -- the size of a join by name
@@ -544,14 +544,14 @@ SELECT JOIN_SIZE(t.sym, q.sym) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANG
 --   q: join_size(p0 = p1) from p0 = trades [range 1 min] by sym; p1 = quotes [range 1 min] by sym, every 10 s, within 0.1 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                                                      owed within 0.1 of the value at 95% confidence
---     Combine join_size(p0 = p1) in FastAms(width=2694, depth=3, delta=0.050000000000000044, seed=9001)    spends within 0.0741 of the value, 95.0% per question, AMS99 thm 2.2 of each stream, 64,656 bytes a stream and pane, shard 3
---       Items p0 = sym                                                                                     spends 0
---         Window range 1 min                                                                               spends 0
---           Scan trades (ts, sym)                                                                          files
---       Items p1 = sym                                                                                     spends 0
---         Window range 1 min                                                                               spends 0
---           Scan quotes (ts, sym)                                                                          files
+--   Answer every 10 s                                                                                                  owed within 0.1 of the value at 95% confidence
+--     Combine join_size(p0 = p1) in FastAms(width=2694, depth=3, delta=0.050000000000000044, seed=8862225891401549)    spends within 0.0741 of the value, 95.0% per question, AMS99 thm 2.2 of each stream, 64,656 bytes a stream and pane, shard 3
+--       Items p0 = sym                                                                                                 spends 0
+--         Window range 1 min                                                                                           spends 0
+--           Scan trades (ts, sym)                                                                                      files
+--       Items p1 = sym                                                                                                 spends 0
+--         Window range 1 min                                                                                           spends 0
+--           Scan quotes (ts, sym)                                                                                      files
 --   sized for within 0.1 of the value at 95% confidence of one stream alone; the bar of each answer says how much is known of them together, and whether it keeps the contract
 
 -- the size of a join, exactly

@@ -88,10 +88,10 @@ SELECT COUNT(*) WHEN price > AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 1% R
 --   q: count(*) when price > avg(price) from trades [range 1 min], every 10 s, within 0.01 in rank at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                                                                            owed within 0.01 in rank at 95% confidence
---     Summarise count(*) when price > avg(price) in CutRank(kind='gk', inner={'epsilon': 0.01, 'least_kept': 1.0}, seed=9001)    spends within 0.01 in rank, 100.0% per question, GK16 thm 2, 2,936 bytes a group and pane, shard 2
---       Window range 1 min                                                                                                       spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, price)                                                                                                files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                                                                                        owed within 0.01 in rank at 95% confidence
+--     Summarise count(*) when price > avg(price) in CutRank(kind='gk', inner={'epsilon': 0.01, 'least_kept': 1.0}, seed=3716299003141818)    spends within 0.01 in rank, 100.0% per question, GK16 thm 2, 2,936 bytes a group and pane, shard 0
+--       Window range 1 min                                                                                                                   spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, price)                                                                                                            files, tick 1 s, late rows dropped
 --   kept back 0 of 0.01, 5% of the chance to fail
 --   not sampled_gk: takes 5,600 bytes
 --   not kll: takes 14,372 bytes

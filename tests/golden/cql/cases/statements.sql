@@ -395,14 +395,14 @@ SHOW QUERIES;
 -- says:
 --   SHOW QUERIES
 -- shows:
---   name | answers | reads | asks | status | version
---   heat | numbers | trades | avg(price) from trades [recent] group by sym, every 1 min, exact | running | 1
---   users | numbers | trades | distinct(sym) from trades [range 1 min], on change, within 0.05 of the value at 95% confidence | running | 1
---   busy | rows | trades | SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym HAVING COUNT(*) > 1, on change, exact | running | 1
---   top[A].high | numbers | trades | max(price) from trades [range 1 min] where sym = 'A', on change, exact | running | 1
---   top[A].low | numbers | trades | min(price) from trades [range 1 min] where sym = 'A', on change, exact | running | 1
---   top[B].high | numbers | trades | max(price) from trades [range 1 min] where sym = 'B', on change, exact | running | 1
---   top[B].low | numbers | trades | min(price) from trades [range 1 min] where sym = 'B', on change, exact | running | 1
+--   name | answers | reads | asks | status | version | state
+--   heat | numbers | trades | avg(price) from trades [recent] group by sym, every 1 min, exact | running | 1 | groups
+--   users | numbers | trades | distinct(sym) from trades [range 1 min], on change, within 0.05 of the value at 95% confidence | running | 1 | bounded
+--   busy | rows | trades | SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym HAVING COUNT(*) > 1, on change, exact | running | 1 | window
+--   top[A].high | numbers | trades | max(price) from trades [range 1 min] where sym = 'A', on change, exact | running | 1 | bounded
+--   top[A].low | numbers | trades | min(price) from trades [range 1 min] where sym = 'A', on change, exact | running | 1 | bounded
+--   top[B].high | numbers | trades | max(price) from trades [range 1 min] where sym = 'B', on change, exact | running | 1 | bounded
+--   top[B].low | numbers | trades | min(price) from trades [range 1 min] where sym = 'B', on change, exact | running | 1 | bounded
 
 -- show streams
 SHOW STREAMS;

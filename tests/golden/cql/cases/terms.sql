@@ -109,10 +109,10 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE] WITHIN 5 PERCENT;
 --   q: distinct(sym) from trades [range 1 min], on change, within 0.05 of the value at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                    owed within 0.05 of the value at 95% confidence
---     Summarise distinct(sym) in Hll(lg_k=12, delta=0.05, seed=9001)    spends within 0.0476 of the value, 95.0% per question, FFGM07 thm 1, 4,096 bytes a group and pane, shard 3
---       Window range 1 min                                              spends 0, panes of 1 s, from history, shared by 2 queries
---         Scan trades (ts, sym)                                         files, tick 1 s, late rows dropped
+--   Answer on change                                                                owed within 0.05 of the value at 95% confidence
+--     Summarise distinct(sym) in Hll(lg_k=12, delta=0.05, seed=5155289208567721)    spends within 0.0476 of the value, 95.0% per question, FFGM07 thm 1, 4,096 bytes a group and pane, shard 0
+--       Window range 1 min                                                          spends 0, panes of 1 s, from history, shared by 2 queries
+--         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   kept back 0.00244 of 0.05, 0% of the chance to fail
 --   not loglog: takes 4,096 bytes, one group at a time
 --   not super_loglog: takes 4,096 bytes, one group at a time
@@ -132,10 +132,10 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] WITHIN 5% CONFIDENCE 99
 --   q: quantile(price, 0.5) from trades [range 1 min], on change, within 0.05 of the value at 99% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer on change                                                                                    owed within 0.05 of the value at 99% confidence
---     Summarise quantile(price, 0.5) in LogHistogram(alpha=0.047619047619047616, folds=0, seed=9001)    spends within 0.0437 of the value, 100.0% per question, MRL19 prop 3, 1,200 bytes a group and pane, shard 3
---       Window range 1 min                                                                              spends 0, panes of 1 s, from history, not shared
---         Scan trades (ts, price)                                                                       files, tick 1 s, late rows dropped
+--   Answer on change                                                                                                owed within 0.05 of the value at 99% confidence
+--     Summarise quantile(price, 0.5) in LogHistogram(alpha=0.047619047619047616, folds=0, seed=1579323902662387)    spends within 0.0437 of the value, 100.0% per question, MRL19 prop 3, 1,200 bytes a group and pane, shard 2
+--       Window range 1 min                                                                                          spends 0, panes of 1 s, from history, not shared
+--         Scan trades (ts, price)                                                                                   files, tick 1 s, late rows dropped
 --   kept back 0.0063 of 0.05, 1% of the chance to fail
 
 -- within a rank
@@ -144,10 +144,10 @@ SELECT QUANTILE(price, 0.95) FROM trades [RANGE 1 MINUTE] WITHIN 0.01 RANK EVERY
 --   q: quantile(price, 0.95) from trades [range 1 min], every 10 s, within 0.01 in rank at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                         owed within 0.01 in rank at 95% confidence
---     Summarise quantile(price, 0.95) in Kll(k=272, delta=0.05, seed=9001)    spends within 0.00999 in rank, 95.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 14,372 bytes a group and pane, shard 0
---       Window range 1 min                                                    spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, price)                                             files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                                     owed within 0.01 in rank at 95% confidence
+--     Summarise quantile(price, 0.95) in Kll(k=272, delta=0.05, seed=6871149817853958)    spends within 0.00999 in rank, 95.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 14,372 bytes a group and pane, shard 1
+--       Window range 1 min                                                                spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
 --   kept back 1.4e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not sampled_gk: takes 5,600 bytes, one group at a time
@@ -161,10 +161,10 @@ SELECT QUANTILE(price, 0.95) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK CONFIDE
 --   q: quantile(price, 0.95) from trades [range 1 min], every 10 s, within 0.01 in rank at 99% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                         owed within 0.01 in rank at 99% confidence
---     Summarise quantile(price, 0.95) in Kll(k=326, delta=0.01, seed=9001)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 0
---       Window range 1 min                                                    spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, price)                                             files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                                     owed within 0.01 in rank at 99% confidence
+--     Summarise quantile(price, 0.95) in Kll(k=326, delta=0.01, seed=4239864610266806)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 2
+--       Window range 1 min                                                                spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not sampled_gk: takes 5,600 bytes, one group at a time
@@ -233,10 +233,10 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] WITHIN 5% RANK BUDGET M
 --   q: quantile(price, 0.5) from trades [range 1 min], every 10 s, within 0.05 in rank at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                       owed within 0.05 in rank at 95% confidence
---     Summarise quantile(price, 0.5) in Kll(k=55, delta=0.05, seed=9001)    spends within 0.0494 in rank, 95.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 5,180 bytes a group and pane, shard 0
---       Window range 1 min                                                  spends 0, panes of 10 s, from history, not shared
---         Scan trades (ts, price)                                           files, tick 1 s, late rows dropped
+--   Answer every 10 s                                                                   owed within 0.05 in rank at 95% confidence
+--     Summarise quantile(price, 0.5) in Kll(k=55, delta=0.05, seed=5211247188957102)    spends within 0.0494 in rank, 95.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 5,180 bytes a group and pane, shard 3
+--       Window range 1 min                                                              spends 0, panes of 10 s, from history, not shared
+--         Scan trades (ts, price)                                                       files, tick 1 s, late rows dropped
 --   kept back 0.000614 of 0.05, 0% of the chance to fail
 --   not gk: takes 1,432 bytes, one group at a time
 --   not sampled_gk: takes 1,880 bytes, one group at a time
@@ -375,10 +375,10 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 HOUR] EVERY 1 MINUTE WITHIN 1% 
 --   q: quantile(price, 0.5) from trades [range 1 h], every 1 min, within 0.01 in rank at 99% confidence, fresh 2 min
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 1 min                                                       owed within 0.01 in rank at 99% confidence, fresh 2 min
---     Summarise quantile(price, 0.5) in Kll(k=326, delta=0.01, seed=9001)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 2
---       Window range 1 h                                                     spends 0, panes of 1 min, from history, not shared
---         Scan trades (ts, price)                                            files, tick 1 s, late rows dropped
+--   Answer every 1 min                                                                  owed within 0.01 in rank at 99% confidence, fresh 2 min
+--     Summarise quantile(price, 0.5) in Kll(k=326, delta=0.01, seed=969149171314890)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 0
+--       Window range 1 h                                                                spends 0, panes of 1 min, from history, not shared
+--         Scan trades (ts, price)                                                       files, tick 1 s, late rows dropped
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not sampled_gk: takes 5,600 bytes, one group at a time
@@ -394,10 +394,10 @@ SELECT APPROX_COUNT_DISTINCT(sym) AS a, F2(sym) AS b FROM trades [RANGE 1 MINUTE
 --   q.b: self_join(sym) from trades [range 1 min], on change, within 0.05 of the value at 95% confidence
 -- explain:
 --   q.a version 1, running, since epoch 2
---   Answer on change                                                    owed within 0.05 of the value at 95% confidence
---     Summarise distinct(sym) in Hll(lg_k=12, delta=0.05, seed=9001)    spends within 0.0476 of the value, 95.0% per question, FFGM07 thm 1, 4,096 bytes a group and pane, shard 3
---       Window range 1 min                                              spends 0, panes of 1 s, from history, shared by 2 queries
---         Scan trades (ts, sym)                                         files, tick 1 s, late rows dropped
+--   Answer on change                                                                owed within 0.05 of the value at 95% confidence
+--     Summarise distinct(sym) in Hll(lg_k=12, delta=0.05, seed=5155289208567721)    spends within 0.0476 of the value, 95.0% per question, FFGM07 thm 1, 4,096 bytes a group and pane, shard 0
+--       Window range 1 min                                                          spends 0, panes of 1 s, from history, shared by 2 queries
+--         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   kept back 0.00244 of 0.05, 0% of the chance to fail
 --   not loglog: takes 4,096 bytes, one group at a time
 --   not super_loglog: takes 4,096 bytes, one group at a time
@@ -412,10 +412,10 @@ SELECT APPROX_COUNT_DISTINCT(sym) AS a, F2(sym) AS b FROM trades [RANGE 1 MINUTE
 --   not counting_fm: takes 1,441,792 bytes, one group at a time
 --
 --   q.b version 1, running, since epoch 2
---   Answer on change                                                                                     owed within 0.05 of the value at 95% confidence
---     Summarise self_join(sym) in FastAms(width=6517, depth=3, delta=0.050000000000000044, seed=9001)    spends within 0.0476 of the value, 95.0% per question, AMS99 thm 2.2, 156,408 bytes a group and pane, shard 0
---       Window range 1 min                                                                               spends 0, panes of 1 s, from history, not shared
---         Scan trades (ts, sym)                                                                          files, tick 1 s, late rows dropped
+--   Answer on change                                                                                                 owed within 0.05 of the value at 95% confidence
+--     Summarise self_join(sym) in FastAms(width=6517, depth=3, delta=0.050000000000000044, seed=5195270869935905)    spends within 0.0476 of the value, 95.0% per question, AMS99 thm 2.2, 156,408 bytes a group and pane, shard 3
+--       Window range 1 min                                                                                           spends 0, panes of 1 s, from history, not shared
+--         Scan trades (ts, sym)                                                                                      files, tick 1 s, late rows dropped
 --   kept back 0.00238 of 0.05, 0% of the chance to fail
 --   not ams: takes 156,408 bytes, one group at a time
 
@@ -433,10 +433,10 @@ SELECT COUNT(*) AS n, APPROX_COUNT_DISTINCT(sym) AS a FROM trades [RANGE 1 MINUT
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.a version 1, running, since epoch 2
---   Answer on change                                                   owed within 0.05 of the value at 90% confidence
---     Summarise distinct(sym) in Hll(lg_k=11, delta=0.1, seed=9001)    spends within 0.0425 of the value, 90.0% per question, FFGM07 thm 1, 2,048 bytes a group and pane, shard 2
---       Window range 1 min                                             spends 0, panes of 1 s, from history, not shared
---         Scan trades (ts, sym)                                        files, tick 1 s, late rows dropped
+--   Answer on change                                                               owed within 0.05 of the value at 90% confidence
+--     Summarise distinct(sym) in Hll(lg_k=11, delta=0.1, seed=5915906191184576)    spends within 0.0425 of the value, 90.0% per question, FFGM07 thm 1, 2,048 bytes a group and pane, shard 2
+--       Window range 1 min                                                         spends 0, panes of 1 s, from history, not shared
+--         Scan trades (ts, sym)                                                    files, tick 1 s, late rows dropped
 --   kept back 0.00751 of 0.05, 0% of the chance to fail
 --   not loglog: takes 2,048 bytes, one group at a time
 --   not super_loglog: takes 2,048 bytes, one group at a time
