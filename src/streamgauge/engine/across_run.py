@@ -242,7 +242,7 @@ class AcrossRun:
         answer = self.standing.query.answer
         given: tuple[Floats, int] = give_bars(
             self.state.memory, out, n_out, self.standing.id, CADENCES[answer.kind], answer.by,
-            tick, epoch, bars, counts, covered, False,
+            tick, epoch, bars, counts, covered,
         )  # fmt: skip
         return given
 

@@ -118,7 +118,6 @@ class PanePiece:
             bench.stream.late.reach,
             self.key.y is not None,
             bench.revises,
-            bool(self.key.group_by),
         )
         out, newest = walk(
             arrivals(rows, self.key, group, _NO_KEYS),

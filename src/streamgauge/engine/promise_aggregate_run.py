@@ -155,7 +155,7 @@ class AggregateRun(AggregatePanes):
         shares.append(bar.share)
         given: tuple[Floats, int] = give_bars(
             self.state.memory, out, n_out, self.standing.id, CADENCES[answer.kind], answer.by,
-            tick, epoch, bars, counts, covered, False,
+            tick, epoch, bars, counts, covered,
         )  # fmt: skip
         return given
 

@@ -110,29 +110,15 @@ class History:
             rows.append(replace(row, values={**row.values, **more}))
         return replace(self, rows=rows)
 
-    def rest(self) -> int:
-        """Ticks after a row for which the stream is awake."""
-        return max(HOUR, self.stream.expected_gap or 0) // self.stream.tick
-
-    def checks(
-        self, after: int | None, upto: int | None, periods: set[int]
-    ) -> Iterator[tuple[int, bool]]:
-        """Ticks in (after, upto] at which there are checks, and whether the stream rests then."""
+    def checks(self, after: int | None, upto: int | None) -> Iterator[int]:
+        """Ticks in (after, upto] at which there are checks, by the resting rule."""
         if upto is None:
             return
-        awake = self.rest()
+        awake = max(HOUR, self.stream.expected_gap or 0) // self.stream.tick
         with_rows = sorted({row.tick for row in self.rows if row.tick <= upto})
         for tick, following in pairwise((*with_rows, upto + 1)):
             first = tick if after is None else max(tick, after + 1)
-            last = min(following - 1, tick + awake)
-            yield from ((at, False) for at in range(first, last + 1))
-            sparse = {
-                at
-                for period in periods
-                if period >= awake
-                for at in range(-(-max(first, last + 1) // period) * period, following, period)
-            }
-            yield from ((at, True) for at in sorted(sparse))
+            yield from range(first, min(following - 1, tick + awake) + 1)
 
 
 @dataclass
@@ -170,10 +156,8 @@ class _World:
         keyed = [
             (key, answer)
             for name, history in self.histories.items()
-            for tick, resting in history.checks(
-                closed[name], history.closed(), self._periods(history.stream)
-            )
-            for key, answer in self._check(history, tick, epoch, resting=resting)
+            for tick in history.checks(after=closed[name], upto=history.closed())
+            for key, answer in self._check(history, tick, epoch)
         ]
         for name, history in self.histories.items():
             given = self.deferrals.advance(history, closed[name], history.closed(), epoch)
@@ -197,18 +181,7 @@ class _World:
             cut = None if query.history or last is None else last * tick
             self.memories.setdefault((standing.id, standing.version), Memory(cut, last))
 
-    def _periods(self, stream: Stream) -> set[int]:
-        """Periods of the queries of a stream, in ticks."""
-        found = (
-            _period(standing.query, self.registry.window_of(standing.query), stream)
-            for standing in self.registry.queries.values()
-            if standing.query.stream == stream.name
-        )
-        return {period // stream.tick for period in found if period}
-
-    def _check(
-        self, history: History, tick: int, epoch: int, *, resting: bool
-    ) -> Iterator[tuple[Any, Answer]]:
+    def _check(self, history: History, tick: int, epoch: int) -> Iterator[tuple[Any, Answer]]:
         """Answers of one check, then the revisions it brings."""
         here = [row for row in history.rows if row.tick == tick]
         instant = tick * history.stream.tick
@@ -224,9 +197,7 @@ class _World:
             memory = self.memories[standing.id, standing.version]
             past = history.derived(query, self.registry.functions)
             answers: list[Answer] = []
-            period = _period(query, window, history.stream) // history.stream.tick
-            skipped = resting and period < history.rest()
-            if not skipped and due(query, window, history.stream, tick, with_rows=bool(here)):
+            if due(query, window, history.stream, tick, with_rows=bool(here)):
                 tables = self.registry.tables
                 if bounds:
                     answers += _bounded_answers(standing, past, tick, memory, tables)
@@ -271,15 +242,6 @@ def due(query: Query, window: Window | None, stream: Stream, tick: int, *, with_
     return with_rows or (window is not None and window.kind == "now")
 
 
-def _period(query: Query, window: Window | None, stream: Stream) -> int:
-    """Time between two checks of a query at ticks without rows; 0 without any."""
-    if query.answer.kind == "every":
-        return query.answer.period
-    if window is not None and window.kind == "range":
-        return slide(query, window, stream)
-    return stream.tick if window is not None and window.kind == "now" else 0
-
-
 def changed(reading: Reading, last: Answer | None, by: float, *, windowed: bool) -> bool:
     """Whether an on-change query owes an answer, given the last one of the group."""
     if last is None or last.value is None or reading.value is None:
@@ -298,22 +260,17 @@ def _answers(
     standing: Standing, window: Window | None, history: History, tick: int, memory: Memory
 ) -> Iterator[Answer]:
     query, on_change = standing.query, standing.query.answer.kind == "change"
-    known = tuple(memory.last)
+    known = tuple(memory.last) if on_change else ()
     view = View(history.stream, history.rows, tick, tick, memory.cut)
     readings = (
         read_latest(query, view) if window is None else read_window(query, window, view, known)
     )
     for group, reading in readings.items():
+        if not on_change:
+            yield _answer(standing, group, reading, view.instant)
+            continue
         last = memory.last.get(group)
-        if reading.empty:
-            if query.group_by:
-                del memory.last[group]
-                yield _answer(standing, group, reading, view.instant)
-                continue
-            if last is not None and last.value is None and reading.value is None:
-                continue
-        windowed = window is not None
-        if not on_change or changed(reading, last, query.answer.by, windowed=windowed):
+        if changed(reading, last, query.answer.by, windowed=window is not None):
             memory.last[group] = _answer(standing, group, reading, view.instant)
             yield memory.last[group]
 

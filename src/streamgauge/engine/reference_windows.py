@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from streamgauge.contracts.answer import Charge
@@ -63,7 +63,6 @@ class Reading:
     coverage: float
     basis: str = "exact"
     charges: tuple[Charge, ...] = ()
-    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +173,11 @@ def read_window(
         reduce = summarise if query.select.summary else aggregate
         if window.kind == "decay":
             reduce = fading
-        reading = _reading(
+        readings[group] = _reading(
             reduce(query.select, samples),
             reduce(query.select, samples + late_samples),
             covered,
         )
-        readings[group] = replace(reading, empty=not samples)
     return readings
 
 

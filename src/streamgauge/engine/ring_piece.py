@@ -67,7 +67,6 @@ class RingPiece:
             span,
             self.rings,
             self.key.y is not None,
-            bool(self.key.group_by),
             asked,
             memory,
             empty_answers(),

@@ -145,7 +145,7 @@ class SummaryPiece:
         memory = self.seats.borrow(n_groups)
         given = _Answers(empty_answers(), list(self.groups.texts))
         done = 0
-        for tick, with_rows, shortest in self._checks(rows, span, bench):
+        for tick, with_rows in self._checks(rows, span, bench):
             stop = int(np.searchsorted(rows.tick, tick, side="right"))
             revised = bench.revises and self.key.width > 0 and bool(rows.late[done:stop].any())
             before = self._past(tick, bench) if revised else {}
@@ -154,7 +154,7 @@ class SummaryPiece:
             self._open(tick * span.width)
             for place, asking in enumerate(self.compiled):
                 # A shard that owns no group yet has no memory to answer from.
-                if n_groups and self._due(asking, tick, with_rows, shortest):
+                if n_groups and self._due(asking, tick, with_rows):
                     self._answer(asking, tick, span, bench, memory[place], given)
             if revised:
                 self._revise(before, tick, bench, given)
@@ -248,7 +248,7 @@ class SummaryPiece:
 
     # Checks.
 
-    def _checks(self, rows: Rows, span: Span, bench: Bench) -> Iterator[tuple[int, bool, int]]:
+    def _checks(self, rows: Rows, span: Span, bench: Bench) -> Iterator[tuple[int, bool]]:
         """Ticks to visit: those with a query due while awake, and those that bring revisions."""
         landmark = self.key.width == 0
         beats = [
@@ -261,23 +261,18 @@ class SummaryPiece:
         visits: set[int] = set()
         if step:
             visits.update(awake_beats(with_rows, span, step))
-            for slow in {period for period in beats if period >= span.rest}:
-                visits.update(awake_beats(with_rows, span, slow))
         if landmark and any(asking.cadence != "every" for asking in self.compiled):
             visits.update(with_rows.tolist())
         elif bench.revises and self.compiled:
             visits.update(np.unique(rows.tick[rows.late]).tolist())
         there = set(with_rows.tolist())
         for tick in sorted(visits):
-            before = int(np.searchsorted(with_rows, tick, side="right"))
-            awake = int(with_rows[before - 1]) + span.rest if before else span.awake_until
-            yield tick, tick in there, 0 if tick <= awake else span.rest
+            yield tick, tick in there
 
-    def _due(self, asking: Asking, tick: int, with_rows: bool, shortest: int = 0) -> bool:
-        if asking.cadence != "every" and self.key.width == 0:
-            return with_rows
-        period = asking.every if asking.cadence == "every" else asking.slide
-        return period >= shortest and tick % period == 0
+    def _due(self, asking: Asking, tick: int, with_rows: bool) -> bool:
+        if asking.cadence == "every":
+            return tick % asking.every == 0
+        return with_rows if self.key.width == 0 else tick % asking.slide == 0
 
     def _window(self, asking: Asking, tick: int, bench: Bench) -> tuple[int, int, int]:
         """Edge of a query's window at a tick in event time, its last pane, its length."""
@@ -331,7 +326,7 @@ class SummaryPiece:
         by, cadence = asking.standing.query.answer.by, CADENCES[asking.cadence]
         given.matrix, given.n = give_bars(
             memory, given.matrix, given.n, query, cadence, by, tick, span.epoch, bars, counts,
-            covered, bool(self.key.group_by),
+            covered,
         )  # fmt: skip
 
     def _answer_top(
@@ -445,13 +440,9 @@ def _columns_of(bank: Bank, question: Question, counts: Ints) -> Floats:
 
 
 def awake_beats(with_rows: Ints, span: Span, step: int) -> list[int]:
-    """Multiples of the step in the span at which there are checks, by the resting rule."""
+    """Multiples of the step in the span at which the stream is awake."""
     starts = np.concatenate(([span.tick + 1], with_rows))
     stops = np.minimum(np.concatenate(([span.awake_until], with_rows + span.rest)), span.last)
-    if step >= span.rest and span.awake_until > NO_LIMIT // 8:
-        stops[0] = span.last
-    if step >= span.rest and len(with_rows):
-        stops[1:] = span.last
     # Awake from a row on for a while; rows that follow within it make one stretch.
     apart = starts[1:] > stops[:-1] + 1
     first = starts[np.concatenate(([True], apart))]

@@ -32,8 +32,6 @@ from streamgauge.operators.emission import (
     give,
     next_check,
     run_end,
-    shortest_period,
-    slow_beat,
 )
 from streamgauge.operators.rounding import (
     TINY,
@@ -357,7 +355,6 @@ def _queue(touched, n_touched, teams, owed, marked, queue):  # type: ignore[no-u
 def walk(rows, span, bounds, cells, teams, memory, out):  # type: ignore[no-untyped-def]
     """Walk from the closed tick to the last tick: fold rows, look at cells, give answers."""
     step = beat(cells.cadence, cells.every, EVERY)
-    slow = slow_beat(cells.cadence, cells.every, EVERY, span.rest)
     periodic = np.flatnonzero(cells.cadence == EVERY)
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out = len(rows.tick), 0, 0
@@ -367,7 +364,7 @@ def walk(rows, span, bounds, cells, teams, memory, out):  # type: ignore[no-unty
     on_time = (bounds.value, bounds.width, bounds.ts)
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
-        now = next_check(tick, step, slow, awake_until, coming)
+        now = next_check(tick, step, awake_until, coming)
         if now > span.last:
             return out[:n_out]
         tick = now
@@ -390,10 +387,9 @@ def walk(rows, span, bounds, cells, teams, memory, out):  # type: ignore[no-unty
                         out, n_out = _answer(
                             c, cells, teams, memory[c], tick, span.epoch, out, n_out
                         )
-        shortest = shortest_period(tick, coming == now, awake_until, span.rest)
         for p in range(len(periodic)):
             c = periodic[p]
-            if cells.every[c] >= shortest and tick % cells.every[c] == 0:
+            if tick % cells.every[c] == 0:
                 if teams.stale[cells.team[c]]:
                     late = (bounds.missed_ts != ALWAYS).any()
                     on_time = _as_if_on_time(bounds)

@@ -90,38 +90,12 @@ def beat(cadence: Codes, period: Ints, kind: int) -> Any:
 
 
 @compiled
-def slow_beat(cadence: Codes, period: Ints, kind: int, rest: int) -> Any:
-    """Like `beat`, of the queries that are checked while the stream rests."""
-    step = np.int64(0)
-    for q in range(len(cadence)):
-        if cadence[q] == kind and period[q] >= rest:
-            a, b = period[q], step
-            while b:
-                a, b = b, a % b
-            step = a
-    return step
-
-
-@compiled
-def next_check(tick: int, step: int, slow: int, awake_until: int, coming: int) -> Any:
-    """The next tick with a check: that of the coming row, or the next beat.
-
-    While the stream rests, only beats of `slow` count: periods as long as the rest or longer.
-    """
+def next_check(tick: int, step: int, awake_until: int, coming: int) -> Any:
+    """The next tick with a check: that of the coming row, or the next beat while awake."""
     if step == 0:
         return coming
     due = (tick // step + 1) * step
-    if due > awake_until:
-        if slow == 0:
-            return coming
-        due = (tick // slow + 1) * slow
-    return min(due, coming)
-
-
-@compiled
-def shortest_period(tick: int, fresh: bool, awake_until: int, rest: int) -> Any:
-    """Queries with a shorter period are not checked at a tick: 0 unless the stream rests."""
-    return np.int64(0) if fresh or tick <= awake_until else np.int64(rest)
+    return coming if due > awake_until else min(due, coming)
 
 
 @compiled
@@ -172,22 +146,6 @@ def changed(
 
 
 @compiled
-def silent_when_empty(past, value, cadence, by, low, high, grouped):  # type: ignore[no-untyped-def]
-    """Whether an empty window owes no answer.
-
-    A group that empties answers once. Without groups a count goes on at its cadence with 0; what
-    has no value answers once that it has none.
-    """
-    if past[GIVEN] == 0.0:
-        return True
-    if grouped:
-        return False
-    if np.isnan(value):
-        return np.isnan(past[LAST])
-    return cadence == CHANGE and not changed(past, value, low, high, by, past[LAST_COVERAGE])
-
-
-@compiled
 def give(memory, out, n_out, query, group, tick, value, low, high, coverage, silent, epoch):  # type: ignore[no-untyped-def]
     """Write an answer and note it as the last one given; return the matrix, perhaps larger."""
     memory[GIVEN] = 1.0
@@ -214,7 +172,7 @@ def write(out, n_out, query, group, tick, value, low, high, coverage, silent, re
 
 
 @compiled
-def give_bars(memory, out, n_out, query, cadence, by, tick, epoch, bars, counts, coverage, grouped):  # type: ignore[no-untyped-def]
+def give_bars(memory, out, n_out, query, cadence, by, tick, epoch, bars, counts, coverage):  # type: ignore[no-untyped-def]
     """Give the answers that are owed for all groups of a query; return the matrix and its end.
 
     `bars` has the columns value, low, high, and the width of the bar that the synopsis spends.
@@ -222,18 +180,17 @@ def give_bars(memory, out, n_out, query, cadence, by, tick, epoch, bars, counts,
     for g in range(len(counts)):
         value, low, high = bars[g, 0], bars[g, 1], bars[g, 2]
         past = memory[g]
-        if counts[g] == 0:
-            if silent_when_empty(past, value, cadence, by, low, high, grouped):
+        if cadence == CHANGE:
+            if past[GIVEN] == 0.0 and counts[g] == 0:
                 continue
-        elif cadence == CHANGE:
             # A window that fills answers once more when it is full, not at each step.
             seen = coverage if coverage == 1.0 else past[LAST_COVERAGE]
             if not changed(past, value, low, high, by, seen):
                 continue
+        elif counts[g] == 0:
+            continue
         out = give(past, out, n_out, query, g, tick, value, low, high, coverage, 0, epoch)
         past[LAST_SPENT] = bars[g, 3]
         out[n_out, SPENT] = bars[g, 3]
         n_out += 1
-        if grouped and counts[g] == 0:
-            past[GIVEN] = 0.0
     return out, n_out

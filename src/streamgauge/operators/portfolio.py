@@ -41,8 +41,6 @@ from streamgauge.operators.emission import (
     give,
     next_check,
     run_end,
-    shortest_period,
-    slow_beat,
 )
 
 
@@ -220,14 +218,7 @@ def _calm(memory, calm, last):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _due(tick, fresh, shortest, cadence, every):  # type: ignore[no-untyped-def]
-    return every >= shortest and tick % every == 0 if cadence == EVERY else fresh
-
-
-@compiled
-def _check(  # type: ignore[no-untyped-def]
-    tick, fresh, shortest, epoch, x, y, edge, asked, m, quick, calm, last, memory, out, n_out
-):
+def _check(tick, fresh, epoch, x, y, edge, asked, m, quick, calm, last, memory, out, n_out):  # type: ignore[no-untyped-def]
     """Answer the queries that are due at a tick."""
     acc, silent = np.zeros(FIELDS), np.zeros(len(x.value), np.uint8)
     absent, missed, n_silent = _survey(x, edge, silent)
@@ -247,7 +238,7 @@ def _check(  # type: ignore[no-untyped-def]
         if simple and quick[q] and calm[q] and cadence[q] == CHANGE:
             if abs(values[q] - last[q]) <= by[q]:
                 continue
-        elif not _due(tick, fresh, shortest, cadence[q], every[q]):
+        elif not (tick % every[q] == 0 if cadence[q] == EVERY else fresh):
             continue
         op, since = ops[q], asked.since[q]
         value, n = values[q], m.pointer[q + 1] - m.pointer[q]
@@ -273,7 +264,6 @@ def _check(  # type: ignore[no-untyped-def]
 def walk(rows, span, revise, gap, x, y, asked, members, memory, out):  # type: ignore[no-untyped-def]
     """Walk from the closed tick to the last tick: fold rows, check what is due, give answers."""
     step = beat(asked.cadence, asked.every, EVERY)
-    slow = slow_beat(asked.cadence, asked.every, EVERY, span.rest)
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out = len(rows.tick), 0, 0
     quick = _quick(asked, members)
@@ -281,7 +271,7 @@ def walk(rows, span, revise, gap, x, y, asked, members, memory, out):  # type: i
     _calm(memory, calm, last)
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
-        now = next_check(tick, step, slow, awake_until, coming)
+        now = next_check(tick, step, awake_until, coming)
         if now > span.last:
             return out[:n_out]
         tick, fresh = now, coming == now
@@ -294,8 +284,7 @@ def walk(rows, span, revise, gap, x, y, asked, members, memory, out):  # type: i
             awake_until = tick + span.rest
         if len(asked.query) > 0:
             edge = tick * span.width - gap if gap > 0 else ALWAYS
-            shortest = shortest_period(tick, fresh, awake_until, span.rest)
             out, n_out = _check(
-                tick, fresh, shortest, span.epoch, x, y, edge, asked, members, quick, calm, last,
-                memory, out, n_out,
+                tick, fresh, span.epoch, x, y, edge, asked, members, quick, calm, last, memory,
+                out, n_out,
             )  # fmt: skip

@@ -30,8 +30,6 @@ from streamgauge.operators.emission import (
     give,
     next_check,
     run_end,
-    shortest_period,
-    slow_beat,
 )
 
 
@@ -116,12 +114,12 @@ def _coverage(fading, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _check(tick, shortest, span, fading, asked, memory, out, n_out):  # type: ignore[no-untyped-def]
+def _check(tick, span, fading, asked, memory, out, n_out):  # type: ignore[no-untyped-def]
     """Answer the queries that are due at a tick, for each group that ever had a row."""
     now = tick * span.width
     covered = _coverage(fading, now)
     for q in range(len(asked.query)):
-        if asked.every[q] < shortest or tick % asked.every[q] != 0:
+        if tick % asked.every[q] != 0:
             continue
         for g in range(memory.shape[1]):
             acc, at = fading.sums[g], fading.at[g]
@@ -146,12 +144,11 @@ def _check(tick, shortest, span, fading, asked, memory, out, n_out):  # type: ig
 def walk(rows, span, fading, asked, memory, out):  # type: ignore[no-untyped-def]
     """Walk from the closed tick to the last tick: fold rows, check what is due."""
     step = beat(asked.cadence, asked.every, EVERY)
-    slow = slow_beat(asked.cadence, asked.every, EVERY, span.rest)
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out = len(rows.tick), 0, 0
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
-        now = next_check(tick, step, slow, awake_until, coming)
+        now = next_check(tick, step, awake_until, coming)
         if now > span.last:
             return out[:n_out]
         tick = now
@@ -160,5 +157,4 @@ def walk(rows, span, fading, asked, memory, out):  # type: ignore[no-untyped-def
             awake_until = tick + span.rest
         _fold(fading, rows, i, stop)
         i = stop
-        shortest = shortest_period(tick, coming == now, awake_until, span.rest)
-        out, n_out = _check(tick, shortest, span, fading, asked, memory, out, n_out)
+        out, n_out = _check(tick, span, fading, asked, memory, out, n_out)

@@ -36,9 +36,6 @@ from streamgauge.operators.emission import (
     give,
     next_check,
     run_end,
-    shortest_period,
-    silent_when_empty,
-    slow_beat,
     write,
 )
 
@@ -65,7 +62,6 @@ class Table(NamedTuple):
     reach: int
     paired: bool
     revise: bool
-    grouped: bool
 
 
 def empty_ring(n_panes: int, n_groups: int) -> Floats:
@@ -152,11 +148,10 @@ def _values(table, newest, first, last, end, g, asked, shape, moments, values): 
 
 
 @compiled
-def _due(q, tick, fresh, shortest, asked, shape, landmark):  # type: ignore[no-untyped-def]
-    if asked.cadence[q] != EVERY and landmark:
-        return fresh
-    period = asked.every[q] if asked.cadence[q] == EVERY else shape.slide[q]
-    return period >= shortest and tick % period == 0
+def _due(q, tick, fresh, asked, shape, landmark):  # type: ignore[no-untyped-def]
+    if asked.cadence[q] == EVERY:
+        return tick % asked.every[q] == 0
+    return fresh if landmark else tick % shape.slide[q] == 0
 
 
 @compiled
@@ -190,38 +185,35 @@ def _emit(q, g, tick, edge, epoch, table, asked, shape, memory, values, out, n_o
     span = shape.length[q] * table.width
     coverage = coverage_of(edge, span, table.start, table.vouched, asked.since[q])
     past = memory[q, g]
-    if n == 0.0:
-        if silent_when_empty(past, value, asked.cadence[q], asked.by[q], low, high, table.grouped):
+    if asked.cadence[q] == CHANGE:
+        if past[GIVEN] == 0.0 and n == 0.0:
             return out, n_out
-    elif asked.cadence[q] == CHANGE:
         # A window that fills answers once more when it is full, not at each step.
         seen = coverage if coverage == 1.0 else past[LAST_COVERAGE]
         if not changed(past, value, low, high, asked.by[q], seen):
             return out, n_out
+    elif n == 0.0:
+        return out, n_out
     out = give(past, out, n_out, asked.query[q], g, tick, value, low, high, coverage, 0, epoch)
-    if n == 0.0 and table.grouped:
-        past[GIVEN] = 0.0
     return out, n_out + 1
 
 
 @compiled
-def _check(  # type: ignore[no-untyped-def]
-    tick, fresh, shortest, span, table, newest, moments, asked, shape, memory, values, out, n_out
-):
+def _check(tick, fresh, span, table, newest, moments, asked, shape, memory, values, out, n_out):  # type: ignore[no-untyped-def]
     """Answer the queries that are due at a tick, one class of slides after the other."""
     landmark, start = table.width == 0, 0
     while start < len(asked.query):
         stop = _class_end(shape.slide, start)
         any_due = False
         for q in range(start, stop):
-            any_due |= _due(q, tick, fresh, shortest, asked, shape, landmark)
+            any_due |= _due(q, tick, fresh, asked, shape, landmark)
         if any_due:
             edge = (tick // shape.slide[start]) * shape.slide[start] * span.width
             end = _end_pane(table, edge)
             for g in range(memory.shape[1]):
                 _values(table, newest, start, stop, end, g, asked, shape, moments, values)
                 for q in range(start, stop):
-                    if _due(q, tick, fresh, shortest, asked, shape, landmark):
+                    if _due(q, tick, fresh, asked, shape, landmark):
                         out, n_out = _emit(
                             q, g, tick, edge, span.epoch, table, asked, shape, memory, values,
                             out, n_out,
@@ -256,7 +248,7 @@ def _revise(first_tick, tick, span, before, after, table, asked, shape, out, n_o
         for q in range(len(asked.query)):
             if asked.cadence[q] == CHANGE or t <= shape.begun[q]:
                 continue
-            if not _due(q, t, False, 0, asked, shape, False):
+            if not _due(q, t, False, asked, shape, False):
                 continue
             edge = t // shape.slide[q] * shape.slide[q] * span.width
             width = shape.length[q] * table.width
@@ -287,22 +279,18 @@ def _brings_revisions(rows, i, tick, table, n_queries):  # type: ignore[no-untyp
 def walk(rows, span, table, newest, asked, shape, memory, out):  # type: ignore[no-untyped-def]
     """Walk from the closed tick to the last tick: fold rows, check what is due, revise."""
     step = beat(asked.cadence, asked.every, EVERY)
-    slow = slow_beat(asked.cadence, asked.every, EVERY, span.rest)
     if table.width > 0:
         for kind in (CLOSE, CHANGE):
             other = beat(asked.cadence, shape.slide, kind)
             while other:
                 step, other = other, step % other
-            other = slow_beat(asked.cadence, shape.slide, kind, span.rest)
-            while other:
-                slow, other = other, slow % other
     moments, n_groups = bool((asked.op >= VAR).any()), memory.shape[1]
     values = np.empty((len(asked.query), 4))
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out = len(rows.tick), 0, 0
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
-        now = next_check(tick, step, slow, awake_until, coming)
+        now = next_check(tick, step, awake_until, coming)
         if now > span.last:
             return out[:n_out], newest
         tick, fresh = now, coming == now
@@ -320,21 +308,8 @@ def walk(rows, span, table, newest, asked, shape, memory, out):  # type: ignore[
             awake_until = tick + span.rest
         if table.width > 0:
             newest = _open_pane(table, newest, max(newest, tick * span.width // table.width))
-        shortest = shortest_period(tick, fresh, awake_until, span.rest)
         out, n_out = _check(
-            tick,
-            fresh,
-            shortest,
-            span,
-            table,
-            newest,
-            moments,
-            asked,
-            shape,
-            memory,
-            values,
-            out,
-            n_out,
+            tick, fresh, span, table, newest, moments, asked, shape, memory, values, out, n_out
         )
         if revised:
             after = _past_values(

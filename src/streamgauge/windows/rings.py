@@ -24,9 +24,6 @@ from streamgauge.operators.emission import (
     give,
     next_check,
     run_end,
-    shortest_period,
-    silent_when_empty,
-    slow_beat,
 )
 
 
@@ -104,28 +101,20 @@ def _content(rings, paired, since, accs):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _every(q, tick, shortest, asked):  # type: ignore[no-untyped-def]
-    return asked.every[q] >= shortest and tick % asked.every[q] == 0
-
-
-@compiled
-def _check(tick, fresh, shortest, epoch, rings, paired, grouped, asked, memory, accs, out, n_out):  # type: ignore[no-untyped-def]
+def _check(tick, fresh, epoch, rings, paired, asked, memory, accs, out, n_out):  # type: ignore[no-untyped-def]
     """Answer the queries that are due at a tick."""
     counted_since = NEVER
     for q in range(len(asked.query)):
-        if not (_every(q, tick, shortest, asked) if asked.cadence[q] == EVERY else fresh):
+        if not (tick % asked.every[q] == 0 if asked.cadence[q] == EVERY else fresh):
             continue
         if asked.since[q] != counted_since:
             _content(rings, paired, asked.since[q], accs)
             counted_since = asked.since[q]
         for g in range(memory.shape[1]):
             value, n, past = finish(accs[g], asked.op[q]), accs[g, 0], memory[q, g]
-            if n == 0.0:
-                if silent_when_empty(
-                    past, value, asked.cadence[q], asked.by[q], value, value, grouped
-                ):
-                    continue
-            elif asked.cadence[q] == CHANGE and not changed(
+            if n == 0.0 and (asked.cadence[q] != CHANGE or past[GIVEN] == 0.0):
+                continue
+            if asked.cadence[q] == CHANGE and not changed(
                 past, value, value, value, asked.by[q], 1.0
             ):
                 continue
@@ -133,22 +122,19 @@ def _check(tick, fresh, shortest, epoch, rings, paired, grouped, asked, memory, 
                 past, out, n_out, asked.query[q], g, tick, value, value, value, 1.0, 0, epoch
             )
             n_out += 1
-            if grouped and n == 0.0:
-                past[GIVEN] = 0.0
     return out, n_out
 
 
 @compiled
-def walk(rows, span, rings, paired, grouped, asked, memory, out):  # type: ignore[no-untyped-def]
+def walk(rows, span, rings, paired, asked, memory, out):  # type: ignore[no-untyped-def]
     """Walk from the closed tick to the last tick: append rows, check what is due."""
     step = beat(asked.cadence, asked.every, EVERY)
-    slow = slow_beat(asked.cadence, asked.every, EVERY, span.rest)
     accs = np.zeros((memory.shape[1], FIELDS))
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out = len(rows.tick), 0, 0
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
-        now = next_check(tick, step, slow, awake_until, coming)
+        now = next_check(tick, step, awake_until, coming)
         if now > span.last:
             return out[:n_out]
         tick, fresh = now, coming == now
@@ -157,18 +143,4 @@ def walk(rows, span, rings, paired, grouped, asked, memory, out):  # type: ignor
         i = stop
         if fresh:
             awake_until = tick + span.rest
-        shortest = shortest_period(tick, fresh, awake_until, span.rest)
-        out, n_out = _check(
-            tick,
-            fresh,
-            shortest,
-            span.epoch,
-            rings,
-            paired,
-            grouped,
-            asked,
-            memory,
-            accs,
-            out,
-            n_out,
-        )
+        out, n_out = _check(tick, fresh, span.epoch, rings, paired, asked, memory, accs, out, n_out)
