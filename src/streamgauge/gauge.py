@@ -486,19 +486,15 @@ def connect(
     settings
         Further Spark settings.
     checkpoint
-        Where Spark keeps its notes: a path, or an address of a store that Spark can write, such
-        as s3a://bucket/folder. In the home by default.
+        Path or address (s3a://bucket/folder) of Spark's checkpoint. In the home by default.
     keep_answers
-        How long answers and the pages of the journal are kept while the job runs; for good by
-        default.
+        How long the running job keeps answers and journal pages. Default: for ever.
     allow_functions
-        Modules, or functions as `module:function`, that CREATE FUNCTION may name: none by
-        default. They run in a process of their own; an `Allowed` sets its limits too.
+        Modules, or `module:function`, that CREATE FUNCTION may name; an `Allowed` has limits too.
     """
     if _MASTER.match(str(home)):
         home, master = "gauge-home", str(home)
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers)
     default = (os.cpu_count() or 1) if engine == "spark" else 1
     allowed = Allowed.of(allow_functions)
-    opened = Home.open(home, shards=shards or default, allowed=allowed)
-    return Gauge(opened, job)
+    return Gauge(Home.open(home, shards=shards or default, allowed=allowed), job)

@@ -20,8 +20,8 @@ from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
 pytestmark = pytest.mark.slow
 
 COMMANDS = (
-    "demo", "run", "serve", "plan", "plan-capacity", "sql", "register", "ls", "show", "answers",
-    "alter", "pause", "resume", "drop", "explain", "streams", "agents", "alerts", "sinks", "audit",
+    "demo", "run", "serve", "token", "plan", "plan-capacity", "sql", "register", "ls", "show",
+    "answers", "alter", "pause", "resume", "drop", "explain", "streams", "agents", "alerts", "sinks", "audit",
     "edge", "capture", "dead-letters", "export", "clear", "doctor", "jars", "bench",
 )  # fmt: skip
 # What works beside a home, or before there is one.

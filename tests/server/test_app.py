@@ -202,7 +202,9 @@ def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
         lines = iter(process.stdout.readline, "")
         address = next(line for line in lines if " at http" in line).split(" at ")[1]
         address = address.split(";")[0].strip()
-        made = httpx.post(f"{address}/v1/streams", json=PLANT, timeout=60)
+        token = (tmp_path / "home" / "token").read_text().strip()
+        headers = {"Authorization": f"Bearer {token}"}
+        made = httpx.post(f"{address}/v1/streams", json=PLANT, headers=headers, timeout=60)
         assert made.status_code == 201
         assert httpx.get(f"{address}/health", timeout=60).json()["job"] == "running"
         process.send_signal(signal.SIGTERM)

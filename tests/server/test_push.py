@@ -32,7 +32,8 @@ WHERE = "/v1/streams/rows/rows"
 
 def gauge_at(path: Path) -> Gauge:
     gauge = sg.connect(path, engine="local", shards=1)
-    gauge.stream("rows", sg.push(), schema=SCHEMA, time="ts", key="id", future=None)
+    source = sg.push(time_unit="us")
+    gauge.stream("rows", source, schema=SCHEMA, time="ts", key="id", future=None)
     return gauge
 
 

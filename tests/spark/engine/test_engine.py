@@ -47,7 +47,8 @@ def by_a_job(home: Home) -> None:
 
 def by_questions(home: Home) -> None:
     """Ask the source what a streaming query would, the last shard first, and commit."""
-    reader = JournalReader({"home": home.path, "shards": str(home.shards), "max_rows": "1000"})
+    options = {"home": home.path, "shards": str(home.shards), "max_rows": "1000"}
+    reader = JournalReader({**options, "allowed": home.allowed.as_text()})
     start = reader.initialOffset()
     while home.committed() < Journal(home).last():
         end = reader.latestOffset(start, None)
