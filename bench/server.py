@@ -79,7 +79,9 @@ def _measured(home: Path, extent: Extent) -> tuple[Seen, dict[str, Any], float |
             address = process.stdout.readline().strip()
             if not address:
                 raise _failed(log)
-            load = Load(address, OFFERED_ROWS, extent.seconds, extent.subscribers, extent.warm_up)
+            offered = (OFFERED_ROWS, extent.seconds, extent.subscribers, extent.warm_up)
+            token = (home / "token").read_text(encoding="ascii").strip()
+            load = Load(address, token, *offered)
             before = cpu_seconds(process.pid)
             seen = asyncio.run(run_load(load))
             after = cpu_seconds(process.pid)

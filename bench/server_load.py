@@ -34,6 +34,7 @@ class Load:
     """
 
     address: str
+    token: str
     rows_per_second: int
     seconds: float
     subscribers: int
@@ -200,6 +201,7 @@ async def _send(
     sent = time.perf_counter()
     head = (
         f"POST /v1/streams/{STREAM}/rows HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        f"Authorization: Bearer {load.token}\r\n"
         f"Content-Type: application/x-ndjson\r\nIdempotency-Key: {lot}-{len(seen.sent)}\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
