@@ -112,13 +112,13 @@ def sampled(walk: Walk) -> None:
     )
 
 
-def narrowing(times: float) -> Callable[..., None]:
+def narrowing(times: float) -> Callable[..., int]:
     """What stores bars as if the error were so many times smaller than it is."""
 
-    def write(path: Path, block: Block, *, epoch: int) -> None:
+    def write(path: Path, block: Block, *, epoch: int) -> int:
         low = block.value - (block.value - block.low) / times
         high = block.value + (block.high - block.value) / times
-        write_block(path, replace(block, low=low, high=high), epoch=epoch)
+        return write_block(path, replace(block, low=low, high=high), epoch=epoch)
 
     return write
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.deferral_checks import Check, landmark_checks, report_checks, silence_checks
 from bench.deferral_data import MEMBERS, SHARED, Panel, made, measured
 from bench.deferral_fidelity import Cell, cells_of, report_fidelity, report_timer_bound
 from bench.deferral_load import FULL_LOAD, QUICK_LOAD, LoadExtent, report_load
@@ -54,7 +55,7 @@ def run(*, quick: bool, data: Path | None, console: Console) -> Sections:
     size = "quick: " if quick else ""
     report.about = f"{size}{extent.ticks:,} ticks a panel, {extent.scale.queries:,} queries"
     panels = _panels(report, extent, data, console)
-    steps = Steps(console, len(panels) + 1)
+    steps = Steps(console, 2 * len(panels) + 1)
     directory = Path(tempfile.mkdtemp(prefix="streamgauge-bench-"))
     try:
         with steps.shown():
@@ -95,6 +96,18 @@ def _single_cells(report: Sections, panels: list[Panel], steps: Steps) -> None:
             least = min(cell.spare("ours") for cell in own)
             said.append(f"{len(own)} cells, least spare {least:.4f}")
     report_fidelity(report, cells)
+    checks: list[Check] = []
+    for panel in panels:
+        with steps.step(f"landmark, silence and learned gap, {panel.name}") as said:
+            own_checks = [
+                *landmark_checks(panel),
+                *silence_checks(panel, declared=True),
+                *silence_checks(panel, declared=False),
+            ]
+            checks += own_checks
+            least = min(check.allowed for check in own_checks)
+            said.append(f"{len(own_checks)} cells, least spare {least:.4f}")
+    report_checks(report, checks)
     silent = _to_be_silent(panels)
     with steps.step(f"silences, {', '.join(panel.name for panel in silent) or 'none'}"):
         if silent:

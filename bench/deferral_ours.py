@@ -28,17 +28,18 @@ Floats = npt.NDArray[np.float64]
 
 STREAM = "panel"
 BATCH = 100_000
-COLUMNS = ("query", "group", "as_of", "value", "low", "high")
+COLUMNS = ("query", "group", "as_of", "value", "low", "high", "basis")
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Answers of one cell in the order of time: ticks, values and bars."""
+    """Answers of one cell in the order of time: ticks, values and bars; which are interrupted."""
 
     tick: Ints
     value: Floats
     low: Floats
     high: Floats
+    silent: npt.NDArray[np.bool_]
 
     def score(self, panel: Panel, path: Floats, epsilon: float) -> Score:
         """Score the answers against the path they are of."""
@@ -46,7 +47,7 @@ class Told:
         return scored(path, places, self.value, epsilon)
 
 
-NOTHING = Told(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
+NOTHING = Told(np.empty(0, np.int64), *(np.empty(0) for _ in range(3)), np.empty(0, np.bool_))
 
 
 def question(
@@ -135,6 +136,8 @@ def told(home: Home, tick: int, among: pa.Array | None = None) -> dict[str, Told
     edges = np.searchsorted(codes[order], np.arange(len(coded.dictionary) + 1))
     when = table["as_of"].cast(pa.int64()).to_numpy()[order] // tick
     numbers = [table[name].to_numpy()[order] for name in ("value", "low", "high")]
+    silent = pc.equal(table["basis"].cast(pa.string()), "interrupted")
+    numbers.append(silent.to_numpy(zero_copy_only=False)[order])
     return {
         key.strip(): Told(when[a:b], *(column[a:b] for column in numbers))
         for key, a, b in zip(coded.dictionary.to_pylist(), edges, edges[1:], strict=False)

@@ -15,7 +15,9 @@ with (
     sg.connect(home, engine="local") as gauge,
 ):
     gauge.stream("plant", source=sg.plant(n_sensors=20, speed=600), key="series", time="ts")
-    gauge.register(sg.Query("heat", "plant", sg.avg("value"), answer=sg.every("1 minute")))
+    gauge.register(
+        sg.Query("heat", "plant", sg.avg("value"), window=sg.Latest(), answer=sg.every("1 minute"))
+    )
     gauge.start()
     for answer in islice(gauge.subscribe(since_epoch=0), 5):
         print(answer)

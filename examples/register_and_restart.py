@@ -44,7 +44,9 @@ def first_day(home: Path, incoming: Path) -> None:
     """Start with one query, and register two more while the gauge runs."""
     with sg.connect(home, engine="local") as gauge:
         gauge.stream("boilers", source=sg.files(incoming), key="boiler", time="ts")
-        gauge.register(sg.Query("both", "boilers", sg.avg("heat"), answer=sg.every("30 s")))
+        gauge.register(
+            sg.Query("both", "boilers", sg.avg("heat"), window=sg.Latest(), answer=sg.every("30 s"))
+        )
         gauge.start()
         gauge.drain()
         show(gauge, "after one minute:")

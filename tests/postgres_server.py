@@ -63,6 +63,11 @@ class PostgresServer:
         return f"postgresql://{self.user}:{password}@127.0.0.1:{self.port}/{self.database}"
 
     @property
+    def sink_url(self) -> str:
+        """Where it is, with the file of the password."""
+        return self.url.replace("@", f":{{file:{self.data.parent / 'password'}}}@")
+
+    @property
     def jdbc_url(self) -> str:
         """Where it is, as Java spells it; user and password go beside it."""
         return f"jdbc:postgresql://127.0.0.1:{self.port}/{self.database}"

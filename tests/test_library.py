@@ -147,7 +147,6 @@ ASKED: list[tuple[Question, str]] = [
     (Rank(0.0), "rank"),
     *((TopK(k), "rank") for k in (1, 20)),
     (Frequency(7), "rank"),
-    (Frequency(7), "relative"),
     (Distinct(), "relative"),
     (Moment(2.0), "relative"),
 ]

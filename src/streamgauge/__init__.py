@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from streamgauge.plan.query import Query, every, on_change, on_close
     from streamgauge.plan.sink import to_kafka, to_postgres
     from streamgauge.reading import Progress
+    from streamgauge.repair.check import check_home
+    from streamgauge.repair.finding import HomeReport
     from streamgauge.sources.declare import (
         agents,
         dataframe,
@@ -79,7 +81,17 @@ if TYPE_CHECKING:
     from streamgauge.streams.origin import delta, jdbc
     from streamgauge.streams.schema import Schema
     from streamgauge.streams.stream import Late
-    from streamgauge.windows.window import Decay, Landmark, Now, Partition, Range, Rows, Window
+    from streamgauge.windows.window import (
+        Decay,
+        Landmark,
+        Latest,
+        Now,
+        Partition,
+        Range,
+        Rows,
+        Unbounded,
+        Window,
+    )
 
 # A name is looked for when it is first used: the agent beside a source imports this package on a
 # machine without Spark, Arrow or NumPy.
@@ -106,11 +118,13 @@ _HOMES = {
     "plan.query": "Query every on_change on_close",
     "plan.sink": "to_kafka to_postgres",
     "reading": "Progress",
+    "repair.check": "check_home",
+    "repair.finding": "HomeReport",
     "sources.declare": "agents dataframe files kafka mqtt plant push rate replay",
     "streams.origin": "delta jdbc",
     "streams.schema": "Schema",
     "streams.stream": "Late",
-    "windows.window": "Decay Landmark Now Partition Range Rows Window",
+    "windows.window": "Decay Landmark Latest Now Partition Range Rows Unbounded Window",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -123,8 +137,10 @@ __all__ = [
     "ControlTopic",
     "Decay",
     "Gauge",
+    "HomeReport",
     "Landmark",
     "Late",
+    "Latest",
     "LiveAnswer",
     "Members",
     "Now",
@@ -138,10 +154,12 @@ __all__ = [
     "Schema",
     "StandingQuery",
     "StreamgaugeError",
+    "Unbounded",
     "Watcher",
     "Window",
     "agents",
     "avg",
+    "check_home",
     "col",
     "connect",
     "corr",

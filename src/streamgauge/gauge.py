@@ -21,7 +21,7 @@ from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
 from streamgauge.coordinator.running import AgentFeed
 from streamgauge.engine.arrivals import Arrivals
-from streamgauge.engine.catalog import expected_registry
+from streamgauge.engine.catalog import expected_registry, follow_widening
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds
 from streamgauge.engine.job import MAX_ROWS, Job
@@ -35,6 +35,7 @@ from streamgauge.execute.tables import Tables
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.allowed import Allowed
 from streamgauge.kernel.errors import BindError, EngineFailure, StreamgaugeError
+from streamgauge.kernel.roots import Roots
 from streamgauge.kernel.time import DurationLike, InstantLike, duration, instant
 from streamgauge.language.statements import (
     Change,
@@ -52,11 +53,12 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.sink import Destination
 from streamgauge.plan.view import View
+from streamgauge.plan.windowless import stored_form
 from streamgauge.reading import POLL_SECONDS, Reader
 from streamgauge.results.agents import forget_agent
 from streamgauge.sinks.running import Sinks
 from streamgauge.sources.declare import Source
-from streamgauge.sources.learn import check_first_times
+from streamgauge.sources.learn import as_learned, check_first_times
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
@@ -136,7 +138,8 @@ class Gauge(Tables, Reader):
     >>> home = tempfile.mkdtemp()
     >>> gauge = sg.connect(home, engine="local")
     >>> gauge.stream("plant", source=sg.plant(n_sensors=4), key="series", time="ts")
-    >>> gauge.register(sg.Query("heat", "plant", sg.avg("value"), answer=sg.every("1 minute")))
+    >>> heat = sg.Query("heat", "plant", sg.avg("value"), window=sg.Latest(), answer=sg.every(60))
+    >>> gauge.register(heat)
     [StandingQuery('heat')]
     >>> print(gauge.explain("heat"))
     heat version 1, running, from the next epoch
@@ -155,9 +158,7 @@ class Gauge(Tables, Reader):
         self._sinks = Sinks(home)
         self._refreshing = Refreshing(home, self.session)
         self._lock = ExitStack()
-        self._expected = expected_registry(home)
-
-    # Declaring
+        self._seen, self._expected = Journal(home).last(), expected_registry(home)
 
     def stream(
         self,
@@ -175,18 +176,16 @@ class Gauge(Tables, Reader):
         changes: str | None = None,
         capacity: int | None = None,
         width: str | None = None,
+        idle: DurationLike | None = None,
     ) -> None:
         """Declare a stream; declaring the same again changes nothing."""
         if source.kind == "edge" and schema is None:
             time, key, width = time or "ts", key or "object", width or "width"
         if time is None:
-            raise BindError(
-                f"stream {name!r} has no event time",
-                "no time column was named",
-                "write time='ts', the column that says when a row happened",
-            )
-        columns = schema or schema_of(source)
-        if name not in self._expected.streams:
+            hint = "write time='ts', the column that says when a row happened"
+            raise BindError(f"stream {name!r} has no event time", "no time column was named", hint)
+        columns, known = schema or schema_of(source), self._expected.streams.get(name)
+        if known is None:
             check_first_times(name, source, time, columns)
         declared = Stream(
             name=name,
@@ -202,10 +201,12 @@ class Gauge(Tables, Reader):
             changes=changes,
             capacity=capacity,
             width=width,
+            idle=None if idle is None else duration(idle),
         )
+        declared = declared if schema else as_learned(declared, known)
         if source.frame is not None:
             self._feeds.frames[name] = source.frame
-        if self._expected.streams.get(name) != declared:
+        if known != declared:
             self._submit({"do": "stream", "stream": declared.as_dict()})
         elif self._engine is not None and self._engine.running:
             self._feeds.start([declared])
@@ -228,12 +229,12 @@ class Gauge(Tables, Reader):
 
     def register(self, *queries: Query) -> list[StandingQuery]:
         """Register queries, all or none; they take effect together at the next epoch."""
-        self._submit({"do": "register", "queries": [query.as_dict() for query in queries]})
+        self._submit({"do": "register", "queries": stored_form(queries, self._expected)})
         return [StandingQuery(self, query.name) for query in queries]
 
     def alter(self, *queries: Query) -> None:
         """Replace registered queries of the same names by new versions."""
-        self._submit({"do": "alter", "queries": [query.as_dict() for query in queries]})
+        self._submit({"do": "alter", "queries": stored_form(queries, self._expected)})
 
     def pause(self, *names: str) -> None:
         """Stop checking queries; they keep what they remember."""
@@ -317,26 +318,24 @@ class Gauge(Tables, Reader):
 
     def _submit(self, record: dict[str, Any]) -> None:
         """Check a change against what is expected to hold, then leave it in the inbox."""
-        trial = self.trial()
-        trial.apply(record)
+        (trial := self.trial()).apply(record)
         self.take(trial)
 
     def trial(self) -> Trial:
         """A copy of what will hold once the inbox is empty, to try changes on."""
+        self._seen = follow_widening(self.home, self._expected, self._seen)
         return Trial(self._expected)
 
     def take(self, trial: Trial, leave: Leave = Trial.leave) -> tuple[str, ...]:
         """Leave what a trial changed in the inbox; return the names of its records."""
-        said = [Stream.from_dict(r["stream"]) for r in trial.records if r["do"] == "stream"]
-        fed = said if self.running else []
+        records = trial.records if self.running else []
+        fed = [Stream.from_dict(r["stream"]) for r in records if r["do"] == "stream"]
         for stream in fed:
             self._feeds.refuse(stream)
         left = leave(trial, self.home)
         self._expected = trial.registry
         self._feeds.start(fed)
         return left
-
-    # Running
 
     @property
     def running(self) -> bool:
@@ -440,13 +439,11 @@ class Gauge(Tables, Reader):
     def explain(self, name: str) -> str:
         """The plan of a query."""
         epoch = self.home.committed()
-        known = self.registry() if epoch and self._expected_is_committed(name) else self._expected
+        known, expected = self.registry(), self._expected.query(name)
+        standing = known.queries.get(name)
+        there = standing is not None and standing.version == expected.version
+        known = known if there else self._expected
         return explained(known, name, shards=self.home.shards, epoch=epoch)
-
-    def _expected_is_committed(self, name: str) -> bool:
-        standing = self.registry().queries.get(name)
-        wanted = self._expected.query(name)
-        return standing is not None and standing.version == wanted.version
 
     def __enter__(self) -> Gauge:
         return self
@@ -466,6 +463,7 @@ def connect(
     checkpoint: str | None = None,
     keep_answers: DurationLike | None = None,
     allow_functions: Iterable[str] | Allowed = (),
+    data_roots: Iterable[str | Path] | Roots = (),
 ) -> Gauge:
     """Open a gauge on a home directory, made if it is not there.
 
@@ -491,10 +489,12 @@ def connect(
         How long the running job keeps answers and journal pages. Default: for ever.
     allow_functions
         Modules, or `module:function`, that CREATE FUNCTION may name; an `Allowed` has limits too.
+    data_roots
+        Directories that clients of a server or a control topic may name files in. Default: none.
     """
     if _MASTER.match(str(home)):
         home, master = "gauge-home", str(home)
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers)
     default = (os.cpu_count() or 1) if engine == "spark" else 1
-    allowed = Allowed.of(allow_functions)
-    return Gauge(Home.open(home, shards=shards or default, allowed=allowed), job)
+    allowed, roots = Allowed.of(allow_functions), Roots.of(data_roots)
+    return Gauge(Home.open(home, shards=shards or default, allowed=allowed, roots=roots), job)

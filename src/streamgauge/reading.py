@@ -18,15 +18,19 @@ from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.picture import facts_html
 from streamgauge.contracts.row_change import RowChange
 from streamgauge.contracts.shown import Answers
-from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.catalog import expected_registry, registry_at
 from streamgauge.engine.deferrals import deferrals
-from streamgauge.engine.latest import latest_answers, latest_rows
+from streamgauge.engine.latest import latest_answers, latest_rows, rows_covered
 from streamgauge.engine.spark.session import open_session
 from streamgauge.engine.spark.views import as_spark
-from streamgauge.log.dead_letters import dead_letters
+from streamgauge.engine.waiting import Reasons, Waiting, incomplete
+from streamgauge.kernel.time import Instant
+from streamgauge.log.dead_letters import count_dead_letters, dead_letters
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
+from streamgauge.plan.missing import missing
 from streamgauge.plan.registry import Registry
+from streamgauge.plan.view import View
 from streamgauge.results.agents import agents, objects
 from streamgauge.results.change_log import (
     answers,
@@ -103,8 +107,40 @@ class Reader:
         return as_spark(self.answers(name, since_epoch=since_epoch))
 
     def latest(self, name: str | None = None) -> Answers:
-        """The newest answer of every query and group."""
-        return Answers(latest_answers(self.home, name))
+        """The newest answer of every query and group, or of one query."""
+        found = latest_answers(self.home, name)
+        if name is not None and not found:
+            known = expected_registry(self.home).queries
+            if name not in known:
+                raise missing("query", name, known)
+        return Answers(found)
+
+    def idle(self) -> dict[str, Instant]:
+        """Streams silent for longer than their idle time, and when each last sent something."""
+        epoch = self.home.committed()
+        return Journal(self.home).page(epoch).idle if epoch else {}
+
+    def waiting(self, name: str) -> Waiting | None:
+        """Why a query has no answer yet, and until when; None when it has one."""
+        standing = expected_registry(self.home).query(name)
+        of_rows = isinstance(standing.asked, View)
+        given = self.row_changes(name).num_rows if of_rows else len(self.latest(name))
+        return None if given else Reasons(self.home).of(standing)
+
+    def note(self, name: str) -> str:
+        """Why a query has no answer yet, or what its newest one misses, in words; or nothing."""
+        if name not in expected_registry(self.home).queries:
+            return ""
+        missing = self.waiting(name)
+        if missing is not None:
+            return str(missing)
+        registry = self.registry()
+        standing = registry.queries.get(name)
+        if standing is None:
+            return ""
+        if isinstance(standing.asked, View):
+            return rows_covered(self.home, name)
+        return incomplete(registry, standing, self.latest(name))
 
     def rows(self, name: str) -> pa.Table:
         """The rows that a view holds now."""
@@ -195,6 +231,10 @@ class Reader:
     def dead_letters(self, stream: str) -> pa.Table:
         """Rows that could not be used, with their origin and the reason."""
         return dead_letters(self.home, stream)
+
+    def count_dead_letters(self, stream: str) -> int:
+        """How many rows of a stream could not be used; no file is read for it but its end."""
+        return count_dead_letters(self.home, stream)
 
     def progress(self) -> Progress:
         """How the job goes."""

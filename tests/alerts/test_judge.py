@@ -169,3 +169,22 @@ def test_it_is_the_same_however_answers_fall_into_epochs(cut: int) -> None:
     held = {"a": [""] if first and first[-1].raised else []}
     rest = turns(one, table(*rows[cut:]), held)[1]
     assert [turn.raised for turn in [*first, *rest]] == whole == [True, False, True, False, True]
+
+
+@pytest.mark.parametrize("when", [*LEVELS, "contract broken"])
+def test_a_window_that_has_emptied_clears_its_alert(when: str) -> None:
+    one = alert(when, None if when == "contract broken" else 100.0)
+    low = 90.0 if "below" in when else 110.0
+    empty = answer("q", math.nan, math.nan, basis="empty", group='["x"]', contract_met=False)
+    rows = [answer("q", low, low, group='["x"]', contract_met=False), empty]
+    found = turns(Panel([one]), table(*rows), {})[1]
+    assert [(turn.row, turn.raised) for turn in found] == [(0, True), (1, False)]
+
+
+def test_a_group_that_counts_nothing_any_more_raises() -> None:
+    rows = [
+        answer("q", 3.0, 3.0, group='["x"]'),
+        answer("q", 0.0, 0.0, group='["x"]', basis="empty"),
+    ]
+    found = turns(Panel([alert("certainly below", 1.0)]), table(*rows), {})[1]
+    assert [(turn.row, turn.raised) for turn in found] == [(1, True)]

@@ -307,7 +307,7 @@ def test_targets_that_cannot_be_are_refused(plant: Plant, target: str) -> None:
 
 def test_alerts_are_shown_and_described(plant: Plant, mail: Path) -> None:
     plant.gauge.sql(
-        "CREATE ALERT hot ON heat WHEN POSSIBLY BELOW -3 DELIVER TO WEBHOOK 'https://u:p@host/T0/key'"
+        "CREATE ALERT hot ON heat WHEN POSSIBLY BELOW -3 DELIVER TO WEBHOOK 'https://u@host/T0/{env:KEY}'"
     )
 
     def shown(text: str) -> list[dict[str, object]]:

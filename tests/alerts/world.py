@@ -54,11 +54,13 @@ class Receiver:
     def __init__(self, *replies: int) -> None:
         self.replies = list(replies) or [200]
         self.got: list[tuple[str, dict[str, Any]]] = []
+        self.paths: list[str] = []
         receiver = self
 
         class Door(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.paths.append(self.path)
                 receiver.got.append((self.headers["Idempotency-Key"], json.loads(body)))
                 code = receiver.replies[0]
                 if len(receiver.replies) > 1:

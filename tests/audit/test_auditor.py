@@ -174,7 +174,7 @@ def test_a_broken_bar_raises_one_alarm_and_is_reported(
     walk: Walk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     narrow_bars(monkeypatch, times=20.0)
-    walk.gauge.register(mean("heat"), sg.Query("cold", "plant", sg.avg("v")))
+    walk.gauge.register(mean("heat"), sg.Query("cold", "plant", sg.avg("v"), window=sg.Latest()))
     with walk.audited(stay=100) as auditor:
         walk.turn(auditor, 30)
         (alarm,) = auditor.alarms

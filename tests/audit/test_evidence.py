@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from streamgauge.audit.compare import Found, Unit
 from streamgauge.audit.evidence import (
     BEGINNINGS,
     LIFE_UNITS,
@@ -21,6 +22,8 @@ from streamgauge.audit.evidence import (
     log10_of_families,
     share_bar,
 )
+from streamgauge.audit.ledger import Ledger
+from streamgauge.audit.report import held_by_all
 
 pytestmark = pytest.mark.slow
 
@@ -151,3 +154,13 @@ def test_means_of_logarithms() -> None:
     assert log10_mean([3.0, 3.0]) == pytest.approx(3.0)
     assert log10_mean([300.0, -math.inf]) == pytest.approx(300.0 - math.log10(2.0))
     assert sum(chance_of(n, 1.0) for n in range(1, 5000)) < 1.0
+
+
+def test_the_total_is_of_all_checks_and_not_of_what_stands_now() -> None:
+    ledger = Ledger(1e-4)
+    old, new = ledger.entry("q", 1, "renewed", "s"), ledger.entry("q", 2, "renewed", "s")
+    old.take(Found(comparisons=100, misses=40, units=[Unit(0.4, 0.1)] * 100))
+    new.take(Found(comparisons=100, misses=0, units=[Unit(0.0, 0.1)] * 100))
+    held = held_by_all(ledger)
+    assert held.value == pytest.approx(0.8)
+    assert held.low < 0.8 < held.high < 1.0

@@ -303,7 +303,7 @@ def test_the_last_answer_of_a_silence_is_judged() -> None:
     at = np.array([203, 402, 410])
     truth = at.astype(np.float64)
     low, high = truth - 1.0, truth + np.array([1.0, 1.0, -0.5])
-    told = Told(at + 100, truth - 0.5, low, high)
+    told = Told(at + 100, truth - 0.5, low, high, np.zeros(3, np.bool_))
     found = {held.length: held for held in judged(silences, told, 0.25)}
     assert found[5].held.tolist() == [True]
     assert found[5].error.tolist() == [0.5]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from bench.distinct import Column, covered, generated
 from streamgauge.checks.trials import cutoff
 
 
+@pytest.mark.slow
 def test_intervals_hold_and_misses_are_independent() -> None:
     """Four checks, each at a false-alarm rate of one in a million.
 

@@ -9,7 +9,7 @@ from streamgauge.engine import lander, upkeep
 
 SCHEMA = sg.Schema.of(symbol="string", ts="time", price="float")
 QUERIES = (
-    sg.Query("mean", "ticks", sg.avg("price"), answer=sg.every("5 s")),
+    sg.Query("mean", "ticks", sg.avg("price"), window=sg.Latest(), answer=sg.every("5 s")),
     sg.Query(
         "spread",
         "ticks",

@@ -26,7 +26,7 @@ ROWS = """ts,series,site,value
 """
 QUERIES = (
     sg.Query("newest", "rows", sg.total("value"), series=("a", "b")),
-    sg.Query("sites", "rows", sg.avg("value"), window=sg.Range("2 s"), group_by=("site",),
+    sg.Query("sites", "rows", sg.avg("value"), window=sg.Range("20 s"), group_by=("site",),
              answer=sg.every("2 s")),
     sg.Query("seen", "rows", sg.count(), window=sg.Range("4 s"), answer=sg.every("2 s")),
 )  # fmt: skip

@@ -179,7 +179,7 @@ def sg_address(host: str) -> Any:
 
 
 def test_what_needs_kernels_is_asked_when_they_are_there(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(demo, "mark", lambda kind: tmp_path / kind)
+    monkeypatch.setattr(warm, "mark", lambda kind: tmp_path / kind)
     gauge = sg.connect(tmp_path / "home", engine="local")
     asking = demo.Asking(gauge, 1)
     (tmp_path / "bounds").touch()

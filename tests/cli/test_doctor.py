@@ -45,7 +45,7 @@ def test_findings_as_json(call, tmp_path: Path) -> None:
     assert said["ok"] is True
     assert [check["name"] for check in said["checks"]] == [
         "Python", "Java", "pyspark", "pandas", "protobuf", "pyarrow", "numba", "PYSPARK_PYTHON",
-        "memory", "disk", "cores", "loopback", "home",
+        "memory", "disk", "cores", "loopback", "kernel cache", "home",
     ]  # fmt: skip
     assert set(said["checks"][0]) == {"name", "status", "found", "wanted", "fix"}
 

@@ -163,7 +163,7 @@ def test_included_python(tmp_path: Path) -> None:
     (tmp_path / "more.py").write_text(
         "import streamgauge as sg\n"
         "def queries():\n"
-        "    yield sg.Query('level', 'plant', sg.avg('value'))\n"
+        "    yield sg.Query('level', 'plant', sg.avg('value'), window=sg.Latest())\n"
     )
     project = written(tmp_path, 'include = "more.py"\n' + PLANT + HEAT)
     assert [query.name for query in project.queries] == ["heat", "level"]

@@ -71,7 +71,7 @@ def test_ls_of_thousands_is_cut(call, home: Path) -> None:
 
 def test_show_tells_all(call, read, home: Path) -> None:
     said = call("show", "sites", "--home", home).stdout
-    assert "avg(value) from rows [range 2 s] group by site, every 2 s, exact" in said
+    assert "avg(value) from rows [range 20 s] group by site, every 2 s, exact" in said
     assert "running, version 1" in said
     assert "Scan rows" in said
     assert "newest answers (2)" in said
@@ -79,6 +79,21 @@ def test_show_tells_all(call, read, home: Path) -> None:
     shown = read("show", "sites", "--home", home)
     assert {tuple(answer["group"]) for answer in shown["latest"]} == {("north",), ("south",)}
     assert shown["plan"].startswith("sites version 1")
+
+
+def test_a_query_whose_groups_have_left_is_not_said_to_be_new(call, read, home: Path) -> None:
+    gauge = sg.connect(home, engine="local")
+    gauge.advance("rows", "2026-01-01T00:00:41Z")
+    while gauge.step():
+        pass
+    given = read("answers", "sites", "--home", home)
+    newest = {answer["group"][0]: (answer["value"], answer["basis"]) for answer in given}
+    assert newest == {"north": (None, "empty"), "south": (None, "empty")}
+    why = "no group has an answer now: the next check is at 2026-01-01T00:00:42Z"
+    for said in (call("show", "sites", "--home", home).stdout, gauge.note("sites")):
+        assert why in said
+    assert why in call("answers", "sites", "--home", home).stderr
+    assert "newest answers (0)" in call("show", "sites", "--home", home).stdout
 
 
 def test_show_of_a_query_that_waits(read, home: Path) -> None:

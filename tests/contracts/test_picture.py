@@ -110,7 +110,7 @@ def test_no_name_becomes_markup() -> None:
         CHARGED, query=EVIL, group=(EVIL, None), basis=EVIL, charges=(sg.Charge(EVIL, 1.0),)
     )
     row = sg.RowChange(EVIL, {EVIL: EVIL}, -2, as_of=0, missing=3, share=0.5, unseen=12.0)
-    question = sg.Query(EVIL, EVIL, sg.avg(EVIL), where=sg.col(EVIL) == EVIL)
+    question = sg.Query(EVIL, EVIL, sg.avg(EVIL), window=sg.Latest(), where=sg.col(EVIL) == EVIL)
     for value in (evil, Answers([evil, evil]), row, question, PlanText(f"{EVIL}\n{EVIL}")):
         tags = Tags()
         tags.feed(value._repr_html_())

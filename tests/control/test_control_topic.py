@@ -94,7 +94,7 @@ def test_two_homes_that_read_one_topic_hold_the_same_and_answer_the_same(
     )
     found = []
     for name in ("one", "other"):
-        gauge = sg.connect(tmp_path / name, engine="local", shards=1)
+        gauge = sg.connect(tmp_path / name, engine="local", shards=1, data_roots=[files])
         with (
             gauge,
             ControlTopic(gauge, f"kafka://{broker}/{topic}", replies=f"{topic}-{name}") as c,
@@ -139,7 +139,7 @@ def test_each_record_is_taken_once_over_kills(
         *alters,
     )
     command = [str(tmp_path), "run", "--home", home.path, "--engine", "local"]
-    command += ["--control", f"kafka://{broker}/{topic}"]
+    command += ["--control", f"kafka://{broker}/{topic}", "--data-root", str(files)]
     log = tmp_path / "job.log"
     for upto in kills:
         job = forked.start(streamgauge, *command, output=log)

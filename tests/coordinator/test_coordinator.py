@@ -116,7 +116,9 @@ def test_a_stronger_contract_is_kept_soon_after(plant: Plant) -> None:
     register(plant.gauge, "load", 20.0)
     plant.run(15, wave)
     owed = sg.Contract.absolute(1.0)
-    plant.gauge.alter(sg.Query("load", "hosts", sg.total("value"), contract=owed))
+    plant.gauge.alter(
+        sg.Query("load", "hosts", sg.total("value"), window=sg.Latest(), contract=owed)
+    )
     plant.run(12, wave)
     check(plant, "load", 20.0)
     newest = plant.answers("load")[0]

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from streamgauge.coordinator.agents import Refusal
+from streamgauge.coordinator.claims import NO_CLAIMS, Claims
 from streamgauge.coordinator.door_http import HttpDoor
 from streamgauge.coordinator.options import Address, Options
 from streamgauge.coordinator.tokens import Tokens
@@ -40,7 +41,7 @@ class Clerk:
         self.taken: list[bytes] = []
         self.error: Exception | None = None
 
-    def take(self, data: bytes) -> Reply:
+    def take(self, data: bytes, claims: Claims = NO_CLAIMS) -> Reply:
         report = Report.decode(data)
         if self.error is not None:
             raise self.error

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from streamgauge.coordinator.agents import Refusal
+from streamgauge.coordinator.claims import NO_CLAIMS, Claims
 from streamgauge.coordinator.door_mqtt import MqttDoor
 from streamgauge.coordinator.options import Address, Options
 from streamgauge.edge.protocol import Reply, Report
@@ -26,7 +27,7 @@ class Clerk:
 
     stream = STREAM
 
-    def take(self, data: bytes) -> Reply:
+    def take(self, data: bytes, claims: Claims = NO_CLAIMS) -> Reply:
         report = Report.decode(data)
         if report.agent == "unwanted":
             raise Refusal("no", "n", "h", status=409)

@@ -12,6 +12,7 @@ import pytest
 
 from streamgauge.coordinator.agents import MAX_HELD, Refusal
 from streamgauge.coordinator.cache import Row
+from streamgauge.coordinator.claims import NO_CLAIMS, Claims
 from streamgauge.coordinator.intake import Intake, News
 from streamgauge.coordinator.options import Options
 from streamgauge.edge.protocol import Reply, Report
@@ -31,6 +32,7 @@ class Post:
         self.seconds = 0.0
         self.grants: list[Grant] = []
         self.news: list[News] = []
+        self.claims = NO_CLAIMS
         self.intake = self.open()
 
     def open(self) -> Intake:
@@ -51,7 +53,7 @@ class Post:
 
     def take(self, report: Report, seconds: float | None = None) -> Reply:
         self.seconds = self.seconds if seconds is None else seconds
-        return self.intake.take(report.encode(), self.now)
+        return self.intake.take(report.encode(), self.now, self.claims)
 
     def close(self, seconds: float) -> list[Row]:
         return self.intake.close(at(seconds)).rows
@@ -260,6 +262,7 @@ def test_a_key_belongs_to_one_live_agent(post: Post) -> None:
     post.take(report(1, 9.0, agent="b"), 9)
     post.close(4)
     heir = report(2, 9.0, (1, 8.5, 50.0), agent="b", objects=[(1, ("cpu",))])
+    post.claims = Claims("5f", takeover=("c*",))
     post.take(heir, 9)
     assert post.close(9)[-1] == Row(0, at(8.5), 50.0, 0.0)
     post.take(report(2, 9.5, (0, 9.2, 7.5)), 9.5)
@@ -414,8 +417,9 @@ def test_what_beats_vouched_for_is_read_again(post: Post) -> None:
     assert post.close(4) == [Row(0, at(4), 7.0, float("inf"))]
 
 
-def test_an_object_of_an_agent_that_is_gone_is_offered_to_the_next(post: Post) -> None:
+def test_an_object_of_a_silent_agent_is_offered_to_one_whose_token_takes_over(post: Post) -> None:
     post.take(FIRST, 1)
+    post.claims = Claims("5f", takeover=("*",))
     first = Report(
         "b", "b1", 1, at(1), at(1), [(0, FIRST.objects[0][1])], [Update(0, at(1), 3.0, 0)]
     )

@@ -118,7 +118,7 @@ EPS = 10.0
 
 
 def _reading(*, var: float = 1.0, mu: float = 0.0, span: float = 1e6) -> Reading:
-    return Reading(0.0, mu, var, span, 1, 0, 0.0, 0.0)
+    return Reading(0.0, mu, var, span, 1, 0, 0.0, 0.0, 0.0)
 
 
 def _memory(*, wait: float = 0.0, **kept: float) -> Memory:

@@ -21,7 +21,13 @@ def test_reports_travel_over_kafka(tmp_path: Path) -> None:
         gauge = sg.connect(tmp_path / "home", engine="local")
         source = sg.agents("http://127.0.0.1:0", broker=f"kafka://{broker}", latency="2 s")
         gauge.stream("hosts", source)
-        asked = sg.Query("all", "hosts", sg.total("value"), contract=sg.Contract.absolute(1.0))
+        asked = sg.Query(
+            "all",
+            "hosts",
+            sg.total("value"),
+            window=sg.Latest(),
+            contract=sg.Contract.absolute(1.0),
+        )
         gauge.register(asked)
         values = count(step=0.25)
         with gauge.start(), Agent(f"kafka://{broker}", "hosts", "pump", state=tmp_path / "a") as a:

@@ -20,6 +20,7 @@ from streamgauge.log.journal import Journal
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan.view import View
 from streamgauge.results.change_log import as_answers
+from streamgauge.results.row_blocks import HEAD
 from streamgauge.streams.schema import Schema
 from streamgauge.testing.replay import same_answer, sort_key
 from streamgauge.testing.rows import Bag, alike, table_of, tuples_of
@@ -27,7 +28,7 @@ from streamgauge.testing.strategies import as_arrow
 from streamgauge.windows.window import BEGINNING
 
 START = instant("2026-01-01T00:00:00Z")
-_HEAD = 9
+_HEAD = len(HEAD.names)
 
 
 def at(seconds: float) -> int:

@@ -33,7 +33,7 @@ START = instant("2026-01-01T00:00:00Z")
 SCHEMA = Schema.of(host="string", ts="time", a="int", b="string")
 NAMES = ("r1", "r2", "r3")
 PAIR = (column("a"), column("b"))
-ROUGH = Contract.relative(0.1, confidence=0.95)
+ROUGH = Contract.rank(0.1, confidence=0.95)
 
 
 def stream(name: str, late: Late) -> Stream:

@@ -44,7 +44,7 @@ def gauge_on(home: Path, source: Path) -> sg.Gauge:
     gauge.stream("text", text, time="ts", key="series", schema=schema)
     if not gauge._expected.queries:
         gauge.register(
-            sg.Query("mean", "plant", sg.avg("value"), answer=sg.every("5 s")),
+            sg.Query("mean", "plant", sg.avg("value"), window=sg.Latest(), answer=sg.every("5 s")),
             sg.Query(
                 "by",
                 "plant",
@@ -53,7 +53,7 @@ def gauge_on(home: Path, source: Path) -> sg.Gauge:
                 group_by="site",
                 answer=sg.on_close(),
             ),
-            sg.Query("told", "text", sg.total("value"), answer=sg.every("5 s")),
+            sg.Query("told", "text", sg.total("value"), window=sg.Latest(), answer=sg.every("5 s")),
         )
     return gauge
 

@@ -1,7 +1,9 @@
 """State of deferred queries as it was first written is read for ever.
 
-`deferral.sgst` was written by `small_life` below, `deferral.json` holds the registry it belongs to
-and the answers in it. REGOLD=1 writes both anew, which is right only before a release has them.
+`deferral_gaps.sgst` was written by `small_life` below, `deferral_gaps.json` holds the registry it
+belongs to and the answers in it; `deferral_pools` is of a stream with a capacity. REGOLD=1 writes
+them anew, which is right only before a release has them. `deferral.sgst` is from before the longest
+gaps of blocks were kept.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from tests.goldens import GOLDEN, assert_golden, regolding
 
 pytestmark = pytest.mark.slow
 
-NAME = "wire/deferral"
+# Each with the capacity of its stream.
+LIVES = {"wire/deferral_gaps": None, "wire/deferral_pools": 20_000}
+BEFORE = "wire/deferral"
 OWED = sg.Contract.absolute(1.0, confidence=0.9)
 QUERIES = (
     sg.Query("blind", "plant", sg.total("x"), contract=OWED, regime="timer"),
@@ -37,13 +41,13 @@ QUERIES = (
 WALK = Shape(4, 40, 5, 0.7, 0.1, 0.05, 0.05, 0.05, 8, 0.5)
 
 
-def small_life(root: Path) -> sg.Gauge:
+def small_life(root: Path, capacity: int | None) -> sg.Gauge:
     """Two epochs with models, accounts, deadlines, windows, late, silent and waiting rows."""
     (root / "plant").mkdir()
     gauge = sg.connect(root / "home", engine="local", shards=1)
     files = sg.files(root / "plant")
     gauge.stream("plant", files, time="ts", key="series", schema=SCHEMA, expected_gap="4 s",
-                 late=sg.Late.allow("2 s"), future=None)  # fmt: skip
+                 late=sg.Late.allow("2 s"), future=None, capacity=capacity)  # fmt: skip
     gauge.register(*QUERIES)
     table = as_arrow(WALK.rows(), SCHEMA)
     for number, part in enumerate((table.slice(0, 50), table.slice(50))):
@@ -52,20 +56,21 @@ def small_life(root: Path) -> sg.Gauge:
     return gauge
 
 
-def stored() -> tuple[bytes, dict[str, Any]]:
-    found: dict[str, Any] = json.loads((GOLDEN / f"{NAME}.json").read_text())
-    return (GOLDEN / f"{NAME}.sgst").read_bytes(), found
+def stored(name: str) -> tuple[bytes, dict[str, Any]]:
+    found: dict[str, Any] = json.loads((GOLDEN / f"{name}.json").read_text())
+    return (GOLDEN / f"{name}.sgst").read_bytes(), found
 
 
-def test_todays_state_is_laid_out_as_the_stored_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", LIVES)
+def test_todays_state_is_laid_out_as_the_stored_one(tmp_path: Path, name: str) -> None:
     """The same names and kinds of columns; what is in them follows from constants of the model."""
-    gauge = small_life(tmp_path)
+    gauge = small_life(tmp_path, LIVES[name])
     state = gauge.home.state(gauge.progress().epoch, 0).read_bytes()
     if regolding():
-        assert_golden(f"{NAME}.json", kept(gauge))
-        assert_golden(f"{NAME}.sgst", state)
+        assert_golden(f"{name}.json", kept(gauge))
+        assert_golden(f"{name}.sgst", state)
     today, before = (
-        unpack(data, kind=wire.KIND, version=wire.VERSION) for data in (state, stored()[0])
+        unpack(data, kind=wire.KIND, version=wire.VERSION) for data in (state, stored(name)[0])
     )
     assert list(today.arrays) == list(before.arrays)
     for name, array in before.arrays.items():
@@ -76,9 +81,13 @@ def test_todays_state_is_laid_out_as_the_stored_one(tmp_path: Path) -> None:
     assert any(np.size(array) for name, array in today.arrays.items() if "extreme" in name)
 
 
-def test_stored_state_gives_its_answers_and_its_bytes(tmp_path: Path) -> None:
-    data, found = stored()
-    assert wire.to_bytes(wire.from_bytes(data, 0, 1), 0, 1) == data
+@pytest.mark.parametrize("name", [*LIVES, BEFORE])
+def test_stored_state_gives_its_answers_and_its_bytes(tmp_path: Path, name: str) -> None:
+    data, found = stored(name)
+    again = wire.to_bytes(wire.from_bytes(data, 0, 1), 0, 1)
+    if name == BEFORE:
+        data, again = again, wire.to_bytes(wire.from_bytes(again, 0, 1), 0, 1)
+    assert again == data
     home = home_around(tmp_path / "home", data, found["registry"])
     # Answers had no share then.
     expected = [{"share": 1.0, **answer} for answer in found["answers"]]

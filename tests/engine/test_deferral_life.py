@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,9 @@ import pytest
 
 import streamgauge as sg
 from streamgauge.contracts.answer import Answer
+from streamgauge.engine import pieces, shard
+from streamgauge.engine import state as wire
+from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.latest import latest_answers
 from streamgauge.engine.reference import Arrival, Row, evaluate
 from streamgauge.kernel.time import DAY, SECOND
@@ -117,6 +120,18 @@ def test_a_paused_query_says_nothing_and_goes_on_with_its_memory(life: Life) -> 
     assert said(life.page(**rows((10, "a", 5.0), (11, "a", 5.0)))) == [(10, 5.0)]
 
 
+@pytest.mark.parametrize("capacity", [None, 1000])
+def test_a_paused_extreme_knows_what_happened_meanwhile(
+    tmp_path: Path, capacity: int | None
+) -> None:
+    life = Life(tmp_path, replace(PLANT, capacity=capacity))
+    top = watched("q", over=Over("max", sg.Range("20 s")))
+    life.page(do("register", top), **rows((0, "a", 1.0), (1, "a", 2.0), (2, "a", 1.0)))
+    assert life.page(do("pause", "q"), **rows((3, "a", 9.0), (4, "a", 1.0), (5, "a", 1.0))) == []
+    found = life.page(do("resume", "q"), **rows((6, "a", 1.0), (7, "a", 1.0), (8, "a", 1.0)))
+    assert {value for _, value in said(found)} == {9.0}
+
+
 def test_an_altered_query_is_another_version_that_begins_anew(life: Life) -> None:
     life.page(do("register", watched("q")), **rows((0, "a", 1.0), (1, "a", 1.0), (2, "a", 1.0)))
     wide = Query("q", "plant", sg.avg("x"), contract=TIGHT, regime="watch")
@@ -208,6 +223,72 @@ def test_extremes_with_and_without_groups_are_filled_together(life: Life) -> Non
     both = watched("all", over=over), watched("groups", over=over, group_by=("g",))
     found = life.page(do("register", *both), **rows((6, "a", 1.0, "u"), (7, "a", 1.0, "u")))
     assert {a.value for a in found if a.query != "q"} == {9.0}
+
+
+@pytest.mark.parametrize("regime", ["timer", "watch"])
+def test_a_cell_larger_than_a_capacity_has_its_turn(tmp_path: Path, regime: str) -> None:
+    """Five members and two reads a tick: two evaluations in five ticks, and a small cell waits."""
+    stream = replace(PLANT, capacity=2)
+    home = Home.open(tmp_path / "home", shards=2)
+    large = Query("large", "plant", sg.total("x"), contract=TIGHT, regime=regime)
+    small = replace(large, name="small", series=("s0",))
+    cells = [(t, f"s{n}", float((t * t) % 17 + n)) for t in range(100) for n in range(5)]
+    declared = {"do": "stream", "stream": stream.as_dict()}
+    pages = [Arrival((declared, do("register", large, small)), rows(*cells))]
+    write_pages(home, (stream,), pages)
+    run_pages(home)
+    shard.forget(home)
+    found = {answer.query: 0 for answer in as_answers(answers(home))}
+    for answer in as_answers(answers(home)):
+        found[answer.query] += 1
+    assert found["large"] >= 10
+    assert found["small"] >= 10
+    assert 5 * found["large"] + found["small"] <= 2 * 100 + 5
+
+
+def test_a_window_begins_on_shards_that_have_no_group_yet(tmp_path: Path) -> None:
+    """Groups that come later are as old on every shard: their coverage is the same."""
+    life = Life(tmp_path, shards=16)
+    came = [(second, "a", 1.0, "first") for second in range(20)]
+    life.page(do("register", watched("plain", group_by="g")), **rows(*came))
+    life.page(do("register", watched("peak", group_by="g", over=Over("max", sg.Range("1 hour")))))
+    later = [(30.0 + k, f"s{k}", float(k), f"g{k}") for k in range(20)]
+    given = life.page(**rows(*later), **{})
+    assert {answer.coverage for answer in given if answer.query == "plain"} == {1.0}
+
+
+def test_state_without_pools_goes_on_with_cells_that_begin_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three shards shared cells otherwise then; models of series stay."""
+    home = Home.open(tmp_path / "home", shards=3)
+    queries = [watched(f"q{n}") for n in range(9)]
+    asked = do("register", *queries, watched("groups", group_by="g"))
+    stream = {"do": "stream", "stream": PLANT.as_dict()}
+    cells = [(n, f"s{n % 9}", float(n), f"g{n % 9}") for n in range(99)]
+    pages = [Arrival((stream, asked), rows(*cells[:50])), Arrival((), rows(*cells[50:]))]
+    write_pages(home, (PLANT,), pages)
+    # Shards had what their number leaves of the hash, as with pools that are a multiple of them.
+    monkeypatch.setattr(pieces, "pools_of", lambda _: 3 << 20)
+    run_pages(home, 1)
+    shard.forget(home)
+    for k in range(3):
+        state = wire.from_bytes(home.state(1, k).read_bytes(), k, 3)
+        for piece in state.streams["plant"].pieces.values():
+            assert isinstance(piece, DeferralPiece)
+            piece.pools = 0
+        home.state(1, k).write_bytes(wire.to_bytes(state, k, 3))
+    monkeypatch.undo()
+    run_pages(home)
+    shard.forget(home)
+    newest = [(answer.query, answer.group) for answer in latest_answers(home)]
+    assert sorted(newest) == sorted({(q.name, ()) for q in queries} | groups_of(9))
+    last = max(answer.as_of for answer in latest_answers(home))
+    assert last == START + 97 * SECOND
+
+
+def groups_of(n: int) -> set[tuple[str, tuple[str, ...]]]:
+    return {("groups", (f"g{k}",)) for k in range(n)}
 
 
 def test_a_change_after_a_group_came_fills_nothing_twice(life: Life) -> None:

@@ -88,7 +88,9 @@ def key(answer: Answer) -> tuple[Any, ...]:
 
 def plain(given: list[Answer]) -> list[tuple[Any, ...]]:
     listed = sorted(given, key=key)
-    return [(*key(a), a.value, a.low, a.high, a.coverage, a.basis) for a in listed]
+    ends = [(a.low, a.high) if a.value is not None else (None, None) for a in listed]
+    shown = zip(listed, ends, strict=True)
+    return [(*key(a), a.value, *bar, a.coverage, a.basis) for a, bar in shown]
 
 
 def test_by_hand(tmp_path: Path) -> None:

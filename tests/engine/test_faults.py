@@ -57,6 +57,8 @@ def gauge(tmp_path: Path, files: Path) -> sg.Gauge:
 
 
 def ask(name: str = "q", select: Any = None, **more: Any) -> sg.Query:
+    if "series" not in more:
+        more = {"window": sg.Latest(), **more}
     return sg.Query(name, more.pop("stream", "plant"), select or sg.avg("value"), **more)
 
 
@@ -70,6 +72,7 @@ REFUSED: list[tuple[str, type[StreamgaugeError], Callable[[], sg.Query], str]] =
     ("unknown column", BindError, lambda: ask(select=sg.avg("valu")), "unknown column 'valu'"),
     ("text column", BindError, lambda: ask(select=sg.avg("series")), "is not a number"),
     ("unknown stream", QueryNotFound, lambda: ask(stream="plan"), "no stream named 'plan'"),
+    ("no window, no series", BindError, lambda: ask(window=None), "which rows it reads"),
     ("unknown window", BindError, lambda: ask(window="hour"), "unknown window 'hour'"),
     (
         "window off the tick",

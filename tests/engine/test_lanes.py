@@ -133,6 +133,7 @@ def test_dead_letters_of_a_batch_are_buried_once(topic: Topic) -> None:
     topic.batches = 1
     page = topic.page()
     assert (page.dead, page.segments) == (1, ())
+    assert page.unusable == {"s": [[-(2**60), 1]]}
     topic.again()
     topic.put(p0=[1])
     assert topic.page().dead == 0

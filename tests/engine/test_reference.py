@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from streamgauge.contracts.answer import Answer, Charge
 from streamgauge.engine.reference import Arrival, Row, evaluate
 from streamgauge.engine.reference_windows import aggregate, passes
-from streamgauge.kernel.time import MINUTE, SECOND
+from streamgauge.kernel.time import SECOND
 from streamgauge.operators.aggregate import (
     Aggregate,
     avg,
@@ -131,18 +131,23 @@ PLAIN = """
     3    4
     5    8
 """
+EMPTYING = "1 q 1 | 2 q null empty | 3 q 6 | 4 q null empty | 5 q 8 | 6 q null empty"
 PARTIAL = "1 q 1 covers 0.333333 | 2 q 1 covers 0.666667"
 
 
 @pytest.mark.parametrize(
     ("value", "cadence", "expected"),
     [
-        (Now(), on_close(), "1 q 1 | 3 q 6 | 5 q 8"),
-        (Now(), on_change(), "1 q 1 | 2 q null | 3 q 6 | 4 q null | 5 q 8 | 6 q null"),
-        (Range(2, 2), on_close(), "2 q 1 | 4 q 6 | 6 q 8"),
-        (Range(2, 2), every(1), "2 q 1 | 3 q 1 | 4 q 6 | 5 q 6 | 6 q 8 | 7 q 8"),
-        (Range(2), every(2), "2 q 1 | 4 q 6 | 6 q 8"),
-        (Range(3), on_change(1.5), "1 q 1 covers 0.333333 | 3 q 7 | 5 q 14 | 6 q 8 | 8 q null"),
+        (Now(), on_close(), EMPTYING),
+        (Now(), on_change(), EMPTYING),
+        (Range(2, 2), on_close(), "2 q 1 | 4 q 6 | 6 q 8 | 8 q null empty"),
+        (Range(2, 2), every(1), "2 q 1 | 3 q 1 | 4 q 6 | 5 q 6 | 6 q 8 | 7 q 8 | 8 q null empty"),
+        (Range(2), every(2), "2 q 1 | 4 q 6 | 6 q 8 | 8 q null empty"),
+        (
+            Range(3),
+            on_change(1.5),
+            "1 q 1 covers 0.333333 | 3 q 7 | 5 q 14 | 6 q 8 | 8 q null empty",
+        ),
         (Landmark(2_500_000), on_close(), "3 q 6 | 5 q 14"),
         (Landmark(0), every(4), "4 q 7 | 8 q 15"),
         (Rows(2), on_close(), "1 q 1 | 3 q 6 | 5 q 12"),
@@ -163,8 +168,8 @@ def test_a_new_range_is_filled_from_history() -> None:
         page(declare(), register(old), rows=series[:100]),
         page(register(new), rows=series[100:]),
     ]
-    # 71 + ... + 100; the tick of row 100 closes when row 101 arrives.
-    expect(evaluate(pages), "60 old 1830\n100 new 2565\n101 new 2595")
+    # 70 + ... + 99 when it is registered; the tick of row 100 closes when row 101 arrives.
+    expect(evaluate(pages), "60 old 1830\n99 new 2535\n100 new 2565\n101 new 2595")
 
 
 def test_a_range_covers_what_is_vouched_for() -> None:
@@ -278,7 +283,7 @@ def test_allowed_rows_are_waited_for() -> None:
     rows = "at x\n1 1\n4 2\n2 8\n1.5 16\n6 0"
     answers = answers_to(ask(total("x"), window=Now(), answer=on_close()), rows, stream=stream)
     # The row of 1.5 comes when all before 2 is settled; it is dropped, in the tick of 2.
-    expect(answers, "1 q 1\n2 q 8 in 8..24")
+    expect(answers, "1 q 1\n2 q 8 in 8..24\n3 q null empty")
 
 
 def test_revision_gives_again_what_changed() -> None:
@@ -303,6 +308,7 @@ def test_revision_gives_again_what_changed() -> None:
         1 q 1 covers 0.5
         2 q 3
         3 q 2
+        4 q null empty
         5 q 4
         3 q 42 revision 2
         6 q 4
@@ -328,9 +334,9 @@ def test_lateness_does_not_hang_on_pages() -> None:
     whole = evaluate([page(declare(), register(query), rows=rows)])
     single = [page(rows=(row,)) for row in rows]
     parts = evaluate([page(declare(), register(query)), *single])
-    assert shown(whole) == shown(parts) == "1 q 1\n4 q 3"
-    assert [answer.epoch for answer in whole] == [1, 1]
-    assert [answer.epoch for answer in parts] == [3, 6]
+    assert shown(whole) == shown(parts) == "1 q 1\n2 q null empty\n4 q 3\n5 q null empty"
+    assert [answer.epoch for answer in whole] == [1, 1, 1, 1]
+    assert [answer.epoch for answer in parts] == [3, 3, 6, 6]
 
 
 def test_advancing_makes_rows_late() -> None:
@@ -344,15 +350,18 @@ def test_advancing_makes_rows_late() -> None:
     expect(evaluate(pages), "11 q 2")
 
 
-def test_a_long_silence_has_no_checks() -> None:
-    stream = replace(PLANT, tick=20 * MINUTE)
-    query = ask(count(), window=Landmark(0), answer=every(20 * 60))
-    rows = table("at x\n1 1\n9 1\n10 1", unit=stream.tick)
+@pytest.mark.parametrize(
+    ("period", "gap", "last"), [(1, None, 3600), (3600, None, 7200), (1, 5400, 5400)]
+)
+def test_a_long_silence_ends_checks_of_short_periods(
+    period: int, gap: int | None, last: int
+) -> None:
+    stream = replace(PLANT, expected_gap=gap and gap * SECOND)
+    query = ask(count(), window=Landmark(0), answer=every(period))
+    rows = table("at x\n0 1\n7201 1\n7202 1")
     answers = evaluate([page(declare(stream), register(query), rows=rows)])
-    assert shown(answers, unit=stream.tick) == "1 q 1\n2 q 1\n3 q 1\n4 q 1\n9 q 2"
-    patient = replace(stream, expected_gap=100 * MINUTE)
-    answers = evaluate([page(declare(patient), register(query), rows=rows)])
-    assert [answer.as_of // stream.tick for answer in answers] == [1, 2, 3, 4, 5, 6, 9]
+    found = [answer.as_of // SECOND for answer in answers]
+    assert [at for at in found if at <= 7200] == list(range(0, last + 1, period))
 
 
 GROUPED = """
@@ -389,9 +398,11 @@ def test_groups_nulls_and_weights(select: Aggregate, expected: str) -> None:
 def test_a_group_that_empties_says_so_once() -> None:
     rows = "at x g\n1 1 u\n2 1 v\n3 1 v"
     query = ask(count(), window=Range(1), group_by=("g",))
-    expect(answers_to(query, rows, until=6), "1 q[u] 1\n2 q[u] 0\n2 q[v] 1\n4 q[v] 0")
+    expect(answers_to(query, rows, until=6), "1 q[u] 1\n2 q[u] 0 empty\n2 q[v] 1\n4 q[v] 0 empty")
     query = ask(avg("x"), window=Range(1), group_by=("g",))
-    expect(answers_to(query, rows, until=6), "1 q[u] 1\n2 q[u] null\n2 q[v] 1\n4 q[v] null")
+    expect(
+        answers_to(query, rows, until=6), "1 q[u] 1\n2 q[u] null empty\n2 q[v] 1\n4 q[v] null empty"
+    )
 
 
 def test_a_filter_applies_inside_the_window() -> None:
@@ -437,7 +448,9 @@ def test_control_takes_effect_between_pages() -> None:
         """
         1 q 1 covers 0.5
         3 q 6
+        3 q 4 version 2
         4 q 8 version 2
+        4 q 1 version 3
         5 q 1 version 3
         """,
     )
@@ -451,7 +464,7 @@ def test_a_resumed_query_keeps_its_memory_and_an_altered_one_does_not() -> None:
         page({"do": "alter", "queries": [ask(maximum("x")).as_dict()]}, rows=table("at x\n5 5")),
         page(rows=table("at x\n6 5")),
     ]
-    expect(evaluate(pages), "1 q 5\n4 q 5 version 2")
+    expect(evaluate(pages), "1 q 5\n3 q 5 version 2")
 
 
 def test_a_dropped_stream_is_forgotten() -> None:

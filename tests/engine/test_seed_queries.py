@@ -300,7 +300,8 @@ def test_a_windowed_map_is_an_aggregate_over_the_newest_rows(tmp_path: Path) -> 
     stage.advance(60)
     stage.check("sums", "moving")
     sums = {(a.as_of - at(0)) // SECOND: a.value for a in stage.numbers("sums")}
-    assert sums == {1: 1, 2: 3, 3: 6, 4: 5, 5: 8, 6: 5, 7: 5}
+    # The appendix ends with the last row; the window that has emptied then says so once.
+    assert sums == {1: 1, 2: 3, 3: 6, 4: 5, 5: 8, 6: 5, 7: 5, 8: None}
 
 
 def test_resampling(tmp_path: Path) -> None:

@@ -123,21 +123,22 @@ def test_the_packets_of_a_customer_within_an_error(tmp_path: Path) -> None:
         CREATE QUERY met AS
         SELECT COUNT(*) AS n FROM pt_c [RANGE 1 MINUTE] AS c, pt_b [RANGE 1 MINUTE] AS b
         WHERE c.saddr = b.saddr AND c.daddr = b.daddr AND c.id = b.id
-        EVERY 20 SECONDS WITHIN 10 PERCENT CONFIDENCE 99.99%
+        EVERY 20 SECONDS WITHIN 10 PERCENT RANK CONFIDENCE 99.99%
     """)
     backbone = link(2, 2000, 120)
     seen = customer(backbone, 0.3)
     stage.pages_of(N_PAGES, pt_c=seen, pt_b=backbone)
     stage.advance(150)
     given = stage.numbers("met")
-    truths = {}
+    truths, pairs = {}, {}
     for when in {answer.as_of for answer in given}:
         links = [
             {row.values["id"] for row in rows if when - MINUTE < row.ts <= when}
             for rows in (seen, backbone)
         ]
         truths[when] = float(len(links[0] & links[1]))
-    check_bars(given, truths)
+        pairs[when] = len(links[0]) * len(links[1])
+    check_bars(given, truths, pairs)
     assert max(answer.high - answer.low for answer in given) > 0
 
 
@@ -243,17 +244,20 @@ def during(rows: list[Row], as_of: int) -> list[tuple[str, str]]:
     ]
 
 
-def check_bars(given: list[Answer], truths: dict[int, float]) -> None:
-    """The truth is in each bar, which is as narrow as was promised."""
+def check_bars(given: list[Answer], truths: dict[int, float], whole: dict[int, int]) -> None:
+    """The truth is in each bar, which is as narrow as was promised: a tenth of the whole."""
     assert len(given) > 3
     for answer in given:
+        assert answer.value is not None
         assert answer.low <= truths[answer.as_of] <= answer.high, answer
+        reach = max(answer.high - answer.value, answer.value - answer.low)
+        assert reach <= 0.1 * whole[answer.as_of], answer
 
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_router_streams_within_an_error(tmp_path: Path, shards: int) -> None:
     """All bars at once: their chances of failure, one in 10 000 each, are far from adding up."""
-    terms = "EVERY 20 SECONDS WITHIN 10 PERCENT CONFIDENCE 99.99%"
+    terms = "EVERY 20 SECONDS WITHIN 10 PERCENT RANK CONFIDENCE 99.99%"
     text = f"""
         CREATE QUERY top AS {TOP} EVERY 20 SECONDS WITHIN 0.5 PERCENT RANK CONFIDENCE 99.99%;
         CREATE QUERY sets AS {SETS} {terms};
@@ -270,12 +274,14 @@ def test_router_streams_within_an_error(tmp_path: Path, shards: int) -> None:
         when: len((set(sent["r1"]) & set(sent["r2"])) - set(sent["r3"]))
         for when, sent in counts.items()
     }
-    check_bars(stage.numbers("sets"), sets)
+    packets = {when: sum(map(len, sent.values())) for when, sent in counts.items()}
+    check_bars(stage.numbers("sets"), sets, packets)
     joined = {}
     for when, sent in counts.items():
         ends = Counter(daddr for _, daddr in sent["r2"])
         joined[when] = sum(ends[saddr] for saddr, _ in sent["r1"])
-    check_bars(stage.numbers("joined"), joined)
+    pairs = {when: len(sent["r1"]) * len(sent["r2"]) for when, sent in counts.items()}
+    check_bars(stage.numbers("joined"), joined, pairs)
     for answer in stage.numbers("top"):
         sent = Counter(during(rows["r1"], answer.as_of))
         assert answer.low <= sent[answer.group] <= answer.high

@@ -178,7 +178,7 @@ def test_what_cannot_be_held_is_refused(tmp_path: Path) -> None:
             asked: dict[str, object] = {"window": sg.Range("10 s"), **given}
             gauge.register(Query("q", "web", select, **asked))  # type: ignore[arg-type]
 
-        with pytest.raises(ContractUnsatisfiable, match="no synopsis answers Distinct"):
+        with pytest.raises(ContractUnsatisfiable, match="no sketch holds Distinct"):
             ask(sg.distinct("user"), contract=sg.Contract.relative(0.01))
         with pytest.raises(UnsupportedWindow, match="needs a window of time"):
             ask(sg.median("latency"), window=sg.Rows(10))

@@ -50,7 +50,7 @@ def write_csv(folder: Path, number: int) -> None:
 
 
 FIRST = (
-    sg.Query("mean", "ticks", sg.avg("price"), answer=sg.every("5 s")),
+    sg.Query("mean", "ticks", sg.avg("price"), window=sg.Latest(), answer=sg.every("5 s")),
     sg.Query(
         "spread",
         "ticks",

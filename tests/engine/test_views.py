@@ -22,11 +22,13 @@ from streamgauge.plan.nodes import Node, Streamed
 from streamgauge.plan.query import every, on_change
 from streamgauge.plan.view import View
 from streamgauge.results.row_blocks import row_changes
+from streamgauge.streams.schema import Schema
 from streamgauge.streams.table import Table
 from streamgauge.testing.feeds import FUNCTIONS, GIVEN, ROOMS, Feed, Split, feeds, splits
 from streamgauge.testing.plans import plans
 from streamgauge.testing.replay import run_pages, write_pages
 from streamgauge.testing.rows import table_of
+from tests.engine.stage import Stage, rows_of
 from tests.profile import examples
 
 pytestmark = pytest.mark.slow
@@ -192,3 +194,16 @@ def bag(rows: pa.Table) -> dict:
         key = tuple(plain(cell) for cell in row.values())
         found[key] = found.get(key, 0) + 1
     return found
+
+
+def test_late_rows_are_missing_as_long_as_their_window(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.stream("s", Schema.of(ts="time", a="int"))
+    stage.gauge.sql("CREATE QUERY v AS SELECT a FROM s [RANGE 10 SECONDS]")
+    stage.page(s=rows_of("a", (1, 1), (6, 2), (3, 3)))
+    stage.page(s=rows_of("a", (8, 4), (9, 5)))
+    stage.page(s=rows_of("a", (10, 6), (30, 7), (31, 8)))
+    changes = stage.gauge.row_changes("v").to_pylist()
+    missing = {(row["as_of"].second, row["missing"]) for row in changes if row["count"] > 0}
+    assert {n for second, n in missing if 6 < second <= 10} == {1}
+    assert {n for second, n in missing if second >= 30} == {0}

@@ -37,8 +37,10 @@ PLANT = sg.Schema.of(series="string", ts="time", value="float", power="float", s
 TICKS = sg.Schema.of(symbol="string", ts="time", price="float", volume="int")
 FIRST = (
     sg.Query("latest", "plant", sg.avg("value"), ("s0", "s2"), (0.75, 0.25)),
-    sg.Query("all", "plant", sg.total("value"), answer=sg.on_change(2.0)),
-    sg.Query("pair", "plant", sg.covar("value", "power"), answer=sg.every("2 s")),
+    sg.Query("all", "plant", sg.total("value"), window=sg.Latest(), answer=sg.on_change(2.0)),
+    sg.Query(
+        "pair", "plant", sg.covar("value", "power"), window=sg.Latest(), answer=sg.every("2 s")
+    ),
     sg.Query(
         "panes",
         "plant",

@@ -40,7 +40,7 @@ CREATE QUERY sums AS SELECT site, SUM(value) AS x FROM s [RANGE UNBOUNDED] GROUP
     HAVING SUM(value) > 0;
 CREATE QUERY about AS SELECT SUM(value) AS x FROM middle;
 CREATE QUERY pairs AS SELECT COUNT(*) FROM s [RANGE 4 SECONDS] a JOIN s [RANGE 4 SECONDS] b
-    ON a.series = b.series EVERY 2 SECONDS WITHIN 20 PERCENT CONFIDENCE 80%;
+    ON a.series = b.series EVERY 2 SECONDS WITHIN 20 PERCENT RANK CONFIDENCE 80%;
 """
 QUERIES = tuple(re.findall(r"CREATE QUERY (\w+)", SCRIPT))
 
@@ -117,7 +117,7 @@ def test_an_altered_query_is_measured_anew(gauge: sg.Gauge) -> None:
     assert figures(gauge, "mean")["answers"] == "none"
     put("third.csv", ["31Z,a,north,9"])
     turned(gauge)
-    assert figures(gauge, "mean")["answers"].startswith("2 at 2 instants, in 1 epoch, ")
+    assert figures(gauge, "mean")["answers"].startswith("3 at 3 instants, in 1 epoch, ")
 
 
 def test_what_is_not_landed_is_not_measured(gauge: sg.Gauge) -> None:

@@ -297,7 +297,11 @@ def test_for_each_is_a_query_per_value(gauge: sg.Gauge, where: str) -> None:
     assert [handle.name for handle in handles] == ["one[a]", "one[b]"]
     assert len(waiting(gauge)) == 2, "one record for the stream, one for all queries"
     answered(gauge)
-    means = {answer.query: answer.value for answer in gauge.latest()}
+    assert {answer.query: answer.basis for answer in gauge.latest()} == dict.fromkeys(
+        ("one[a]", "one[b]"), "empty"
+    )
+    told = [answer for answer in gauge.subscribe(since_epoch=0, timeout=0) if answer.value]
+    means = {answer.query: answer.value for answer in told}
     assert means == {"one[a]": 3.0, "one[b]": 30.0}
     gauge.sql("DROP QUERY one")
     assert expected(gauge).queries == {}

@@ -158,11 +158,11 @@ TOP = f"SELECT TOP_K(item, 5) {EVERY} WITHIN 2 PERCENT RANK CONFIDENCE 90%"
 SPARED = "SELECT AVG(value) FROM s [RANGE 1 MINUTE] WITHIN 20"
 JOINED = (
     "SELECT JOIN_SIZE(s.item, r.item) FROM s [RANGE 1 MINUTE], r [RANGE 1 MINUTE] "
-    "EVERY 1 MINUTE WITHIN 10 PERCENT CONFIDENCE 80%"
+    "EVERY 1 MINUTE WITHIN 10% RANK CONFIDENCE 80%"
 )
 SET = (
     "SELECT COUNT(*) FROM (SELECT item FROM s [RANGE 1 MINUTE] {} SELECT item FROM r "
-    "[RANGE 1 MINUTE]) EVERY 1 MINUTE WITHIN 5 PERCENT CONFIDENCE 80%"
+    "[RANGE 1 MINUTE]) EVERY 1 MINUTE WITHIN 5% RANK CONFIDENCE 80%"
 )
 SETS: dict[str, Callable[[Array, Array], Array]] = {
     "UNION": np.union1d,
@@ -221,6 +221,14 @@ class Run:
         assert len(found) == table.num_rows, "each minute is answered once"
         return found
 
+    def valued(self, name: str) -> dict[Place, Answer]:
+        """Answers of a query but those that say that a window has emptied."""
+        return {place: a for place, a in self.given(name).items() if a.basis != "empty"}
+
+    def minute(self, at: int) -> Minute:
+        """The rows of the window that ends at an instant."""
+        return self.minutes[(at - START) // MINUTE - 1]
+
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Rows that came to a view, each with its instant."""
         table = self.gauge.row_changes(name)
@@ -273,6 +281,12 @@ def held(answer: Answer, truth: float | None) -> bool:
     return answer.low - room <= truth <= answer.high + room
 
 
+def reach(answer: Answer) -> float:
+    """How far the further end of the bar is from the value."""
+    assert answer.value is not None
+    return max(answer.high - answer.value, answer.value - answer.low)
+
+
 def judge(name: str, broken: int, trials: int, delta: float) -> None:
     """Alarm when a promise is refuted."""
     limit = cutoff(trials, delta)
@@ -282,7 +296,7 @@ def judge(name: str, broken: int, trials: int, delta: float) -> None:
 
 @pytest.mark.parametrize("text", RANDOM, ids=lambda text: text.name)
 def test_bars_of_random_texts_hold(run: Run, text: Text) -> None:
-    given, exact = run.given(text.name), run.given(f"{text.name}_exact")
+    given, exact = run.valued(text.name), run.valued(f"{text.name}_exact")
     assert set(given) == set(exact)
     assert len(given) > 0.9 * ROUNDS * len(KINDS)
     contract = run.contract(text.name)
@@ -293,15 +307,36 @@ def test_bars_of_random_texts_hold(run: Run, text: Text) -> None:
     judge(text.sql(), broken, len(given), delta)
 
 
+@pytest.mark.parametrize("exact", ["", "_exact"])
+@pytest.mark.parametrize("text", RANDOM, ids=lambda text: text.name)
+def test_windows_that_have_emptied_say_so_once(run: Run, text: Text, exact: str) -> None:
+    """At the first check without rows, and only there; a count of all rows is 0 at each check."""
+    given = run.given(f"{text.name}{exact}")
+    nothing = None if text.select.startswith(("MEDIAN", "QUANTILE")) else 0.0
+    counted = nothing is not None and not text.grouped
+    last = START + len(run.minutes) * MINUTE
+    for (at, group), answer in given.items():
+        before, after = given.get((at - MINUTE, group)), given.get((at + MINUTE, group))
+        if len(_values(run.minute(at), text, group)):
+            assert answer.basis != "empty"
+            assert after is not None or at == last
+            continue
+        assert answer.value == nothing
+        assert answer.low == answer.high or nothing is None
+        assert answer.contract_met
+        if not counted:
+            assert answer.basis == "empty"
+            assert before is not None
+            assert before.basis != "empty"
+
+
 @pytest.mark.parametrize("name", [text.name for text in RANDOM] + ["per", "joined", "size_EXCEPT"])
 def test_a_contract_is_met_exactly_when_the_bar_fits(run: Run, name: str) -> None:
     contract = run.contract(name)
-    for answer in run.given(name).values():
-        value = answer.value
-        assert value is not None
-        reach = max(answer.high - value, value - answer.low)
-        owed = contract.within * (abs(value) if contract.tolerance == "relative" else 1.0)
-        fits = contract.tolerance == "rank" or reach <= owed * (1 + 1e-9)
+    for answer in run.valued(name).values():
+        assert answer.value is not None
+        owed = contract.within * (abs(answer.value) if contract.tolerance == "relative" else 1.0)
+        fits = contract.tolerance == "rank" or reach(answer) <= owed * (1 + 1e-9)
         assert answer.contract_met == fits, str(answer)
         width = sum(charge.width for charge in answer.charges)
         assert width == pytest.approx(answer.high - answer.low, rel=1e-9, abs=1e-9)
@@ -313,7 +348,7 @@ def test_a_contract_is_met_exactly_when_the_bar_fits(run: Run, name: str) -> Non
 def test_a_width_that_is_owed_is_mostly_given(run: Run) -> None:
     """A synopsis is sized for its contract: bars that do not fit are exceptions."""
     for text in RANDOM:
-        met = [answer.contract_met for answer in run.given(text.name).values()]
+        met = [answer.contract_met for answer in run.valued(text.name).values()]
         assert sum(met) >= 0.95 * len(met), text.sql()
 
 
@@ -321,9 +356,9 @@ def test_a_width_that_is_owed_is_mostly_given(run: Run) -> None:
 def test_values_keep_their_rank(run: Run, text: Text) -> None:
     """What is owed in rank is owed of the value, not only of its bar."""
     phi = 0.5 if "MEDIAN" in text.select else float(text.select.split(",")[1].strip(" )"))
-    contract, given, broken = run.contract(text.name), run.given(text.name), 0
+    contract, given, broken = run.contract(text.name), run.valued(text.name), 0
     for (at, group), answer in given.items():
-        values = np.sort(_values(run.minutes[(at - START) // MINUTE - 1], text, group))
+        values = np.sort(_values(run.minute(at), text, group))
         low = np.searchsorted(values, answer.value, side="left") + 1
         high = np.searchsorted(values, answer.value, side="right")
         rank, room = max(1, int(np.ceil(phi * len(values)))), contract.within * len(values)
@@ -352,6 +387,12 @@ def test_aggregates_of_one_statement_hold_together(run: Run) -> None:
     assert {answer.confidence for answer in parts["s"].values()} == {1.0}
     for part in ("n", "f"):
         assert run.contract(f"three.{part}").confidence == pytest.approx(0.9)
+    emptied = {place for place in places if parts["s"][place].basis == "empty"}
+    assert emptied == {place for place in places if not len(run.minute(place[0]).item)}
+    for place in emptied:
+        for given in (parts, truth):
+            assert [given[part][place].value for part in parts] == [0.0, 0.0, None]
+    places -= emptied
     for place in places:
         failing = sum(1.0 - given[place].confidence for given in parts.values())
         assert failing <= 0.2 + 1e-9
@@ -395,11 +436,12 @@ def test_bars_computed_from_bars_hold(run: Run, name: str) -> None:
 def test_pairs_of_streams(run: Run) -> None:
     broken, given = 0, run.given("joined")
     for (at, _), answer in given.items():
-        minute = run.minutes[(at - START) // MINUTE - 1]
+        minute = run.minute(at)
         labels, left = np.unique(minute.item, return_counts=True)
         others, right = np.unique(minute.other, return_counts=True)
         _, here, there = np.intersect1d(labels, others, return_indices=True)
         broken += not held(answer, float((left[here] * right[there]).sum()))
+        assert reach(answer) <= 0.1 * len(minute.item) * len(minute.other) + 1e-9
     judge(JOINED, broken, len(given), 0.2)
 
 
@@ -407,8 +449,9 @@ def test_pairs_of_streams(run: Run) -> None:
 def test_sizes_of_sets(run: Run, kind: str) -> None:
     broken, given = 0, run.given(f"size_{kind}")
     for (at, _), answer in given.items():
-        minute = run.minutes[(at - START) // MINUTE - 1]
+        minute = run.minute(at)
         broken += not held(answer, float(len(SETS[kind](minute.item, minute.other))))
+        assert reach(answer) <= 0.05 * (len(minute.item) + len(minute.other)) + 1e-9
     judge(SET.format(kind), broken, len(given), 0.2)
 
 
@@ -418,7 +461,7 @@ def test_heaviest_items(run: Run) -> None:
     for (at, _), answer in run.given("top").items():
         lists.setdefault(at, []).append(answer)
     for at, answers in lists.items():
-        minute = run.minutes[(at - START) // MINUTE - 1]
+        minute = run.minute(at)
         labels, counts = np.unique(minute.item, return_counts=True)
         truth = dict(zip(labels.tolist(), counts.tolist(), strict=True))
         # Of items that all weigh the same a summary may name fewer than it was asked for.

@@ -30,3 +30,10 @@ def test_a_script_of_two_gives_both(first: Statement, second: Statement) -> None
     found = parse_all(text)
     assert [statement for statement, _, _ in found] == [first, second]
     assert [own for _, own, _ in found] == [render(first), render(second)]
+
+
+@pytest.mark.parametrize("op", ["-", "/", "%"])
+def test_brackets_on_the_right_stay(op: str) -> None:
+    text = f"SELECT a {op} (b {op} c) AS x FROM s [NOW]"
+    assert render(parse(text)) == text
+    assert render(parse(f"SELECT (a {op} b) {op} c AS x FROM s [NOW]")) != text

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.kernel.errors import EngineFailure, StateTooOld
+from streamgauge.kernel.files import read_json, write_json
 from streamgauge.log.spool import Spool
 
 
@@ -110,6 +111,6 @@ def test_a_spool_of_another_release_is_refused(tmp_path: Path) -> None:
     spool.begin({"closed": 0})
     spool.close()
     (kept,) = tmp_path.glob("*.json")
-    kept.write_text(kept.read_text().replace('"format":1', '"format":2'))
+    write_json(kept, {**read_json(kept), "format": 2})
     with pytest.raises(StateTooOld, match="another release"):
         Spool(tmp_path).snapshot()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from streamgauge.engine.reference_expressions import value_of
 from streamgauge.operators import join_rows
 from streamgauge.operators.delta import Delta
-from streamgauge.operators.expression import Expr, column, conjunction, literal
+from streamgauge.operators.expression import Expr, column, conjunction, conjuncts, literal
 from streamgauge.operators.join_rows import join
 from tests.operators.bags import SCHEMA, Bag, bag_at, deltas, equal, expect, recut
 
@@ -78,6 +78,46 @@ def one_by_one(bags: list[Bag], names: tuple[str, ...], on: Expr | None, kind: s
 
 
 KINDS = ["inner", "left", "full", "semi", "anti"]
+NEAREST = tuple(
+    conjunction((Expr(op, (column(one), column(two))), *more))
+    for op in ("<", "<=", ">", ">=")
+    for one, two in (("a.n", "b.n"), ("b.x", "a.n"), ("a.k", "b.k"))
+    for more in ((), (same("a.k", "b.k"),), (same("a.x", "b.n"), same("b.k", "a.k")))
+)
+
+
+def in_columns(row: tuple[Any, ...]) -> tuple[tuple[bool, Any], ...]:
+    return tuple((cell is None, 0 if cell is None else cell) for cell in row)
+
+
+def nearest_only(left: Bag, right: Bag, on: Expr, kind: str) -> Bag:
+    """Each row with its best partner: for b.t <= a.t the one with the largest b.t."""
+    inequality = next(part for part in conjuncts(on) if part.op != "=")
+    of_b = next(arg for arg in inequality.args if str(arg).startswith("b."))
+    upwards = (inequality.op in ("<", "<=")) == (inequality.args[0] is of_b)
+    found: Bag = Counter()
+    for row, copies in left.items():
+        partners = [other for other in right if meets(on, ("a", "b"), (row, other))]
+        values = {o: o[SCHEMA.names.index(str(of_b)[2:])] for o in partners}
+        if partners:
+            best = (max if upwards else min)(values.values())
+            chosen = max((o for o in partners if values[o] == best), key=in_columns)
+            found[row + chosen] += copies
+        elif kind == "asof left":
+            found[row + (None,) * len(SCHEMA)] += copies
+    return found
+
+
+@few
+@pytest.mark.parametrize("kind", ["asof", "asof left"])
+@given(data=st.data(), one=deltas(), two=deltas(), on=st.sampled_from(NEAREST))
+def test_the_nearest_partner(
+    kind: str, data: st.DataObject, one: Delta, two: Delta, on: Expr
+) -> None:
+    result = join([one, two], ["a", "b"], on, kind, {})
+    expect(result, lambda at: nearest_only(bag_at(one, at), bag_at(two, at), on, kind))
+    again = join([data.draw(recut(one)), data.draw(recut(two))], ["a", "b"], on, kind, {})
+    assert equal(result, again)
 
 
 @few

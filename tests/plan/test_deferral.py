@@ -16,11 +16,12 @@ from streamgauge.operators.predicate import col
 from streamgauge.plan.answers_as_rows import answers_as_rows
 from streamgauge.plan.deferral import Deferral, deferred, fidelity
 from streamgauge.plan.explain import explain
+from streamgauge.plan.explain_deferral import deferral_lines
 from streamgauge.plan.members import Members
 from streamgauge.plan.offer import Offer, Refusal, Statistics
 from streamgauge.plan.over import Over
 from streamgauge.plan.query import Cadence, Query, every, on_change, on_close
-from streamgauge.plan.registry import Registry
+from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import DeferralKey, PortfolioKey, TableKey, piece_of, share
 from streamgauge.plan.techniques import bids, taken
 from streamgauge.streams.schema import Schema
@@ -350,7 +351,7 @@ def test_deferral_is_taken_where_exact_work_offers_too() -> None:
 def test_the_law_is_of_the_share_of_ticks() -> None:
     bid = Deferral().offer(query(), Statistics())
     assert isinstance(bid, Offer)
-    assert (bid.guarantee.law, bid.guarantee.epsilon, bid.guarantee.delta) == ("additive", 0.5, 0.1)
+    assert (bid.guarantee.law, bid.guarantee.epsilon, bid.guarantee.delta) == ("absolute", 0.5, 0.1)
     assert bid.guarantee.assumes == ("fidelity over time: share of ticks with rows",)
     assert fidelity(query(contract=Contract.relative(0.01, confidence=0.9))).law == "relative"
     assert fidelity(query(over=HALF_HOUR, contract=Contract())).law == "exact"
@@ -408,3 +409,16 @@ def test_a_capacity_is_part_of_a_stream() -> None:
     assert Stream.from_dict(bound.as_dict()) == bound
     with pytest.raises(BindError, match="capacity"):
         replace(plain, capacity=0)
+
+
+@pytest.mark.parametrize(
+    ("capacity", "pools"),
+    [
+        (1_000, "one pool of cells, 1,000 values read a tick"),
+        (100_000, "8 pools of cells, each 12,500 values read a tick"),
+    ],
+)
+def test_explain_says_how_a_capacity_is_divided(capacity: int, pools: str) -> None:
+    asked = Query("q", "s", avg("x"), contract=OWED)
+    lines = deferral_lines(Standing(1, asked), "", capacity)
+    assert lines[1] == (f"Evaluate within CAPACITY {capacity:,}", f"spends 0, {pools}")

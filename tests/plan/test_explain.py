@@ -157,7 +157,7 @@ QUERIES = (
             Part("ticks", Range("1 hour"), (column("symbol"),)),
         ),
         answer=every("1 minute"),
-        contract=Contract.relative(0.05, confidence=0.95),
+        contract=Contract.rank(0.05, confidence=0.95),
     ),
     Query(
         "equal_names",
@@ -169,7 +169,7 @@ QUERIES = (
             Part("ticks", Landmark("2026-01-01"), (column("symbol"),)),
         ),
         answer=every("1 minute"),
-        contract=Contract.relative(0.05, confidence=0.95),
+        contract=Contract.rank(0.05, confidence=0.95),
     ),
 )
 NAMES = [query.name for query in QUERIES]

@@ -80,7 +80,7 @@ class Sampled:
     def offer(self, query: Query, statistics: Statistics) -> Bid:
         if query.contract.tolerance != "absolute":
             return Refusal(self.name)
-        law = Guarantee("additive", query.contract.within, 0.05)
+        law = Guarantee("absolute", query.contract.within, 0.05)
         return Offer(self.name, law, 8 * statistics.groups, 0.1, str(law))
 
 

@@ -41,7 +41,7 @@ functions-0123 functions
 """
 QUERIES = """
 CREATE QUERY newest AS SELECT SUM(value) FROM rows [PARTITION BY series ROWS 1] ON CHANGE;
-CREATE QUERY sites AS SELECT site, AVG(value) FROM rows [RANGE 2 SECONDS] GROUP BY site
+CREATE QUERY sites AS SELECT site, AVG(value) FROM rows [RANGE 20 SECONDS] GROUP BY site
   EVERY 2 SECONDS;
 CREATE QUERY large AS SELECT series, value FROM rows [RANGE 1 MINUTE] WHERE value > 2;
 """

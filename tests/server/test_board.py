@@ -26,7 +26,9 @@ from tests.server.conftest import problem, step
 
 pytestmark = pytest.mark.slow
 
-HEAT = sg.Query("heat", "rows", sg.avg("value"), contract=Contract.absolute(1.0))
+HEAT = sg.Query(
+    "heat", "rows", sg.avg("value"), window=sg.Latest(), contract=Contract.absolute(1.0)
+)
 FINE = Answer("heat", 5.0, 4.5, 5.5, as_of=0)
 WIDE = replace(FINE, low=1.0, high=9.0, contract_met=False)
 SILENT = replace(
@@ -79,7 +81,15 @@ def test_a_grouped_query_shows_its_worst_group(client: httpx.Client, gauge: sg.G
 
 def test_the_rows_of_a_view_are_counted(client: httpx.Client, gauge: sg.Gauge) -> None:
     assert shown(client)["held"] == [gauge.rows("large").num_rows, None, None]
-    assert shown(client)["states"][0] == "met"
+    # A row that could not be used is missing while the window would hold it.
+    assert shown(client)["states"][0] == "degraded"
+    for second in (3, 6):
+        gauge.advance("rows", f"2026-01-01T00:01:0{second}Z")
+        step(gauge)
+    beside = at_once(gauge).read()
+    assert beside.held["large", 1] == Held(1, met=True)
+    view = Listed(gauge.registry().query("large"), in_force=True)
+    assert row_of(view, {}, beside).state == "met"
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ from streamgauge.testing.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md"
-HEAT = sg.Query("heat", "rows", sg.total("value"))
-COOL = sg.Query("cool", "rows", sg.avg("value"))
+HEAT = sg.Query("heat", "rows", sg.total("value"), window=sg.Latest())
+COOL = sg.Query("cool", "rows", sg.avg("value"), window=sg.Latest())
 
 
 class Lines:
@@ -211,7 +211,10 @@ def test_what_was_before_is_not_told(gauge: Gauge, lines: Lines) -> None:
 
 def test_many_queries_are_one_line(gauge: Gauge, lines: Lines) -> None:
     chronicle = Chronicle(gauge)
-    many = [sg.Query(f"q{i:02}", "rows", sg.total("value")) for i in range(logs.MOST + 1)]
+    many = [
+        sg.Query(f"q{i:02}", "rows", sg.total("value"), window=sg.Latest())
+        for i in range(logs.MOST + 1)
+    ]
     gauge.register(*many)
     epoch = turn(gauge)
     chronicle.read()

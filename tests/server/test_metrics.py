@@ -56,9 +56,10 @@ SECOND_FILE = """2026-01-01T00:00:05Z,a,north,5
 NOW = instant("2026-01-01T00:01:00Z")
 QUERIES = (
     sg.Query("newest", "rows", sg.total("value"), series=("a", "b")),
-    sg.Query("sites", "rows", sg.avg("value"), window=sg.Range("2 s"), group_by=("site",),
+    sg.Query("sites", "rows", sg.avg("value"), window=sg.Range("20 s"), group_by=("site",),
              answer=sg.every("2 s")),
-    sg.Query("calm", "rows", sg.avg("value"), contract=sg.Contract.absolute(2.0, confidence=0.9)),
+    sg.Query("calm", "rows", sg.avg("value"), window="latest",
+             contract=sg.Contract.absolute(2.0, confidence=0.9)),
 )  # fmt: skip
 
 

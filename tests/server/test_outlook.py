@@ -125,7 +125,7 @@ def test_deferrals_are_told_of_deferred_queries_only(
 
 def test_a_shadow_is_named_while_it_is_there(client: httpx.Client, gauge: sg.Gauge) -> None:
     assert client.get(at("newest", "/shadow")).json() == {"name": None}
-    beside = sg.Query(f"{EXACT_SHADOW}newest", "rows", sg.avg("value"))
+    beside = sg.Query(f"{EXACT_SHADOW}newest", "rows", sg.avg("value"), window=sg.Latest())
     trial = gauge.trial()
     trial.apply({"do": "shadow", "query": beside.as_dict()})
     gauge.take(trial)

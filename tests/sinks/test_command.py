@@ -18,7 +18,7 @@ from streamgauge.testing.waiting import wait_until
 from tests.sinks.world import World
 
 # Nothing listens on the discard port of loopback.
-NOBODY = "postgresql://ann:s3cret@127.0.0.1:9/plant"
+NOBODY = "postgresql://ann:{env:PLANT_KEY}@127.0.0.1:9/plant"
 
 
 @pytest.fixture
@@ -35,7 +35,10 @@ def told(home: Path, *options: str) -> str:
     return done.output
 
 
-def test_sinks_are_listed_with_what_hinders_them(world: World) -> None:
+def test_sinks_are_listed_with_what_hinders_them(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANT_KEY", "s3cret")
     home = world.gauge.home.root
     assert told(home) == "0 sinks, 0 failing, no job runs\n"
     world.gauge.create_sink("board", sg.to_postgres(NOBODY, "answers"), ("heat", "sites"))

@@ -41,7 +41,7 @@ def world(tmp_path: Path, server: PostgresServer) -> World:
     with psycopg.connect(server.whole_url) as connection:
         connection.execute("DROP TABLE IF EXISTS answers, streamgauge_places")
     made = World(tmp_path)
-    made.gauge.create_sink("out", sg.to_postgres(server.whole_url, "answers"))
+    made.gauge.create_sink("out", sg.to_postgres(server.sink_url, "answers"))
     for value in (10, 120, 30, 130, 50):
         made.read(value)
         while made.gauge.step():

@@ -83,7 +83,7 @@ def test_changes_of_rows_are_the_one_json_shape_in_the_order_of_time() -> None:
     head = {
         "query": ["b", "a"], "version": [1, 2], "epoch": [7, 7], "as_of": [5, 3],
         "count": [1, -2], "missing": [0, 1], "contract_met": [True, False],
-        "regions_share": [1.0, 0.5], "rows_unseen": [0.0, 3.5],
+        "regions_share": [1.0, 0.5], "rows_unseen": [0.0, 3.5], "window_coverage": [1.0, 0.75],
     }  # fmt: skip
     columns = {name: pa.array(head[name], HEAD.field(name).type) for name in HEAD.names}
     table = pa.table({**columns, "room": ["x", "y"], "heat": [1.5, None]})

@@ -77,7 +77,7 @@ def test_a_table_holds_what_latest_says(
 def test_a_sink_begins_with_its_birth_or_with_history(
     world: World, server: PostgresServer, table: str
 ) -> None:
-    to = sg.to_postgres(server.whole_url, table)
+    to = sg.to_postgres(server.sink_url, table)
     world.read(10, 20, 30)
     world.gauge.start()
     world.gauge.drain()
@@ -103,7 +103,7 @@ def test_a_sink_begins_with_its_birth_or_with_history(
 def test_a_server_that_goes_away_and_comes_back_loses_nothing(
     world: World, server: PostgresServer, table: str
 ) -> None:
-    world.gauge.create_sink("out", sg.to_postgres(server.whole_url, table))
+    world.gauge.create_sink("out", sg.to_postgres(server.sink_url, table))
     world.gauge.start()
     world.read(10, 20)
     world.deliver()
@@ -141,9 +141,11 @@ def test_what_a_target_refuses_is_told_and_mended(
 ) -> None:
     run(server, "DROP OWNED BY guest; DROP ROLE guest" if has_guest(server) else "SELECT 1")
     run(server, before)
-    url = server.whole_url
+    url = server.sink_url
     if "guest" in before:
-        url = server.url.replace("postgres@", "guest:guest@")
+        hush = server.data.parent / "guest"
+        hush.write_text("guest")
+        url = server.url.replace("postgres@", f"guest:{{file:{hush}}}@")
     world.gauge.create_sink("out", sg.to_postgres(url, table))
     world.gauge.start()
     world.read(10, 20)
@@ -164,7 +166,7 @@ def has_guest(server: PostgresServer) -> bool:
 def test_one_home_writes_a_table_and_the_newest_job_of_it(
     world: World, server: PostgresServer, table: str
 ) -> None:
-    to = sg.to_postgres(server.whole_url, table)
+    to = sg.to_postgres(server.sink_url, table)
     world.gauge.create_sink("out", to)
     for value in (10, 20, 30):
         world.read(value)
@@ -191,7 +193,7 @@ def test_one_home_writes_a_table_and_the_newest_job_of_it(
 def test_a_database_that_is_put_back_is_brought_forward_again(
     world: World, server: PostgresServer, table: str
 ) -> None:
-    world.gauge.create_sink("out", sg.to_postgres(server.whole_url, table))
+    world.gauge.create_sink("out", sg.to_postgres(server.sink_url, table))
     world.gauge.start()
     world.read(10, 20, 30)
     world.deliver()
@@ -214,7 +216,7 @@ def test_an_answer_of_an_instant_that_is_past_does_not_come_back(
     files = sg.files(source, "csv")
     gauge.stream("plant", files, time="ts", key="series", schema=schema, late=late)
     gauge.sql("CREATE QUERY n AS SELECT COUNT(*) FROM plant [RANGE 1 SECOND] EVERY 1 SECOND")
-    gauge.create_sink("out", sg.to_postgres(server.whole_url, table))
+    gauge.create_sink("out", sg.to_postgres(server.sink_url, table))
     with gauge.start():
         for number, second in enumerate((1, 2, 3, 4, 1, 5)):
             row = f"ts,series,value\n2026-01-01T00:00:0{second}Z,a,1\n"

@@ -365,7 +365,7 @@ def test_wrong_parameters_are_refused(make: object) -> None:
 
 def test_sizes_follow_the_contract() -> None:
     owed = Contract.relative(0.05)
-    points = Haar.sized_for(Need(Frequency(1), owed))
+    points = Haar.sized_for(Need(Frequency(1), Contract.rank(0.05)))
     assert points.guarantee.epsilon <= 0.05
     places = np.arange(20000)
     points.update(places)
@@ -379,7 +379,7 @@ def test_sizes_follow_the_contract() -> None:
             kind.sized_for(Need(RangeSum(1, 2), owed))
         with pytest.raises(ContractUnsatisfiable):
             kind.sized_for(Need(RangeSum(1, 2), owed, universe=(0, 10**6), memory=1000))
-    likely = Contract.relative(0.05, confidence=0.99)
+    likely = Contract.rank(0.05, confidence=0.99)
     need = Need(Frequency(1), likely, universe=(0, 2**20 - 1))
     sketch = DynamicWavelet.sized_for(need)
     assert sketch.guarantee.epsilon <= 0.05

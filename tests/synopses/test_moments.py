@@ -170,7 +170,8 @@ def test_frequencies_of_all_items_hold() -> None:
 )
 @pytest.mark.parametrize("confidence", [0.9, 0.99])
 def test_sizes_hold_their_contract(question: Any, within: float, confidence: float) -> None:
-    contract = Contract.relative(within, confidence=confidence)
+    owed = Contract.rank if isinstance(question, Frequency) else Contract.relative
+    contract = owed(within, confidence=confidence)
     sketch = fed(FastAms.sized_for(Need(question, contract), seed=2), ZIPF)
     if isinstance(question, Distance):
         question = Distance(sketch.empty(), 2.0, (np.empty(0, np.int64), None))
@@ -597,7 +598,7 @@ def test_numbers_outside_the_universe_are_refused_whole() -> None:
 
 @pytest.mark.parametrize(
     ("question", "tolerance"),
-    [(Rank(700), "relative"), (Frequency(700), "relative"), (Quantile(0.5), "rank")],
+    [(Rank(700), "rank"), (Frequency(700), "rank"), (Quantile(0.5), "rank")],
 )
 def test_sizes_of_dyadic_sketches(question: Any, tolerance: str) -> None:
     contract = Contract(tolerance, 0.2, 0.9)

@@ -605,7 +605,7 @@ SIZES: list[tuple[type[Synopsis], Question, Contract]] = [
     (Similarity, Distinct(), Contract.relative(0.1, confidence=0.9)),
     (Rarity, Rare(2), Contract.absolute(0.1, confidence=0.9)),
     (EhNorm, Moment(2.0), Contract.relative(0.5, confidence=0.9)),
-    (EhCountMin, Frequency("a"), Contract.relative(0.05, confidence=0.95)),
+    (EhCountMin, Frequency("a"), Contract.rank(0.05, confidence=0.95)),
 ]
 
 

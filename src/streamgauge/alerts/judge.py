@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.contracts.answer import EMPTY
 from streamgauge.plan.alert import LEVELS, Alert
 
 Ints = npt.NDArray[np.int64]
@@ -80,18 +81,22 @@ class Panel:
         bars: tuple[Floats, Floats],
         met: npt.NDArray[np.bool_],
         interrupted: npt.NDArray[np.bool_],
+        empty: npt.NDArray[np.bool_] | None = None,
     ) -> Signs:
         """1 where an answer raises its alert, -1 where it clears it, 0 where it does neither."""
         low, high = bars
+        empty = np.zeros(len(low), bool) if empty is None else empty
         kind, level, end = self.kind[alert], self.level[alert], self.end[alert]
         above = np.isin(kind, ABOVE)
         # Comparisons with a bar that is not there are false: such an answer changes nothing.
         up = np.select(
             [kind == SURE_ABOVE, kind == MAYBE_ABOVE, kind == SURE_BELOW, kind == MAYBE_BELOW],
             [low > level, high > level, high < level, low < level],
-            np.where(kind == BROKEN, ~met, interrupted),
+            np.where(kind == BROKEN, ~met & ~empty, interrupted),
         )
         down = np.where(kind >= BROKEN, ~up, np.where(above, high <= end, low >= end))
+        # Of a window that has emptied nothing is above or below any more.
+        down |= empty & np.isnan(low)
         return up.astype(np.int8) - down.astype(np.int8)
 
 
@@ -159,10 +164,11 @@ def _bars(table: pa.Table, row: Ints) -> tuple[Floats, Floats]:
     return ends[0], ends[1]
 
 
-def _states(table: pa.Table, row: Ints) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def _states(table: pa.Table, row: Ints) -> tuple[npt.NDArray[np.bool_], ...]:
     met = table["contract_met"].to_numpy()
     interrupted = pc.equal(table["basis"], "interrupted").to_numpy()
-    return np.asarray(met, bool)[row], np.asarray(interrupted, bool)[row]
+    empty = pc.equal(table["basis"], EMPTY).to_numpy()
+    return tuple(np.asarray(flags, bool)[row] for flags in (met, interrupted, empty))
 
 
 def _codes(texts: pa.Array, known: pa.Array) -> Ints:

@@ -14,11 +14,12 @@ import ssl
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from streamgauge.alerts.outbox import Delivery
 from streamgauge.alerts.public_address import Network, checked_addresses
 from streamgauge.alerts.undelivered import Undelivered
+from streamgauge.kernel.secrets import resolved
 from streamgauge.plan.alert import Target
 
 TIMEOUT_SECONDS = 5.0
@@ -38,21 +39,16 @@ class WebhookSender:
 
     def __init__(self, target: Target, allowed: Sequence[Network] = ()) -> None:
         self.allowed = allowed
-        parts = urlsplit(target.address)
-        self.host, self.port = parts.hostname or "", parts.port
-        self.path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        self._tls = ssl.create_default_context() if parts.scheme == "https" else None
-        self._headers = {"Content-Type": "application/json", "User-Agent": "streamgauge"}
-        if parts.username is not None:
-            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            coded = base64.b64encode(pair.encode()).decode()
-            self._headers["Authorization"] = f"Basic {coded}"
+        self.target = target
+        self._tls = ssl.create_default_context()
 
     def send(self, delivery: Delivery) -> None:
         """Post it; any reply but 2xx is none."""
         crossing = delivery.crossing
         body = json.dumps(crossing.as_dict()).encode()
-        headers = {**self._headers, "Idempotency-Key": crossing.id}
+        parts = self._parts()
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        headers = {**_headers(parts), "Idempotency-Key": crossing.id}
         try:
             connection = self._connection()
         except OSError as error:
@@ -62,10 +58,12 @@ class WebhookSender:
         end.daemon = True
         end.start()
         try:
-            connection.request("POST", self.path, body, headers)
+            connection.request("POST", path, body, headers)
             reply = connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
-            raise Undelivered(f"{type(error).__name__}: {error}") from error
+            # What the library quotes of a request may be its secret.
+            said = str(error).replace(path, "...")
+            raise Undelivered(f"{type(error).__name__}: {said}") from None
         finally:
             end.cancel()
             connection.close()
@@ -75,19 +73,33 @@ class WebhookSender:
     def close(self) -> None:
         """Nothing is kept open."""
 
+    def _parts(self) -> SplitResult:
+        """The parts of the address, with the secrets that it refers to as they are now."""
+        return urlsplit(resolved(self.target.address, url=True))
+
     def _connection(self) -> http.client.HTTPConnection:
-        port = self.port or (80 if self._tls is None else 443)
-        place = _Place(checked_addresses(self.host, port, self.allowed))
+        parts = self._parts()
+        host, tls = parts.hostname or "", parts.scheme == "https"
+        port = parts.port or (443 if tls else 80)
+        place = _Place(checked_addresses(host, port, self.allowed))
         made: http.client.HTTPConnection
-        if self._tls is None:
-            made = http.client.HTTPConnection(self.host, port, timeout=TIMEOUT_SECONDS)
-        else:
+        if tls:
             made = http.client.HTTPSConnection(
-                self.host, port, timeout=TIMEOUT_SECONDS, context=self._tls
+                host, port, timeout=TIMEOUT_SECONDS, context=self._tls
             )
+        else:
+            made = http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
         # The certificate is checked against the name, the socket goes to the checked address.
         made._create_connection = place.connect  # type: ignore[attr-defined]
         return made
+
+
+def _headers(parts: SplitResult) -> dict[str, str]:
+    found = {"Content-Type": "application/json", "User-Agent": "streamgauge"}
+    if parts.username is not None:
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        found["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+    return found
 
 
 class _Place:

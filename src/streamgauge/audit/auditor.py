@@ -15,7 +15,7 @@ from streamgauge.engine.catalog import registry_at
 from streamgauge.execute.trial import Trial
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import BindError, StreamgaugeError
-from streamgauge.kernel.files import read_json
+from streamgauge.kernel.files import read_json, reading
 from streamgauge.log import inbox
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
@@ -289,11 +289,13 @@ class Auditor(Follower):
         if not path.exists():
             # Several epochs have one commit.
             return
-        told = read_json(path)
-        if told["rows"]:
+        with reading(path, f"the commit of epoch {epoch}"):
+            told = read_json(path)
+            seconds, rows = float(told["seconds"]), int(told["rows"])
+        if rows:
             shadows = any(map(is_shadow, registry.queries))
             kept = self._with if shadows else self._bare
-            kept.append((told["seconds"], told["rows"]))
+            kept.append((seconds, rows))
             del kept[:-STAY]
 
     def _slower(self) -> float | None:

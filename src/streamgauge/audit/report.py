@@ -85,6 +85,8 @@ class Audited:
 class Report:
     """What the auditor has found.
 
+    `held`, `comparisons` and `misses` are of all checks ever made, of earlier versions and dropped
+    queries too; `queries` has the version of each query that is registered now.
     `rounds` and `families` are the evidence of queries together, each with the limit of its alarm;
     `slower` is the part by which shadows made epochs longer, None while that is not known.
     """
@@ -169,13 +171,12 @@ def read(home: Home, registry: Registry | None = None) -> Report:
         _audited(ledger, entry, entry.name in now)
         for entry in sorted(newest.values(), key=lambda entry: entry.name)
     )
-    held = _together(ledger, list(newest.values()))
     return Report(
         epoch=saved["epoch"] if saved else 0,
         false_alarm=ledger.false_alarm if saved else 0.0,
-        held=held,
-        comparisons=sum(entry.comparisons for entry in newest.values()),
-        misses=sum(entry.misses for entry in newest.values()),
+        held=held_by_all(ledger),
+        comparisons=sum(entry.comparisons for entry in ledger.entries.values()),
+        misses=sum(entry.misses for entry in ledger.entries.values()),
         rounds=ledger.rounds,
         rounds_evidence=ledger.rounds_log10,
         rounds_limit=-math.log10(BY_ROUNDS * ledger.false_alarm),
@@ -226,8 +227,13 @@ def _share(entry: Entry, chance: float) -> tuple[float | None, float, float]:
     return 1.0 - share, min(1.0 - high, 1.0 - share), max(1.0 - low, 1.0 - share)
 
 
-def _together(ledger: Ledger, entries: list[Entry]) -> Answer:
-    """The share that held over all queries, by comparisons; its bar holds when all of theirs do."""
+def held_by_all(ledger: Ledger) -> Answer:
+    """The share that held over all checks ever made, with its interval.
+
+    Earlier versions and dropped queries count too: a total of what stands now would forget misses
+    when a query is replaced. The interval holds when those of all entries do, at all times.
+    """
+    entries = list(ledger.entries.values())
     known = [entry for entry in entries if entry.renewed.weight > 0.0]
     total = sum(entry.comparisons for entry in known)
     value, low, high = 0.0, 0.0, 0.0

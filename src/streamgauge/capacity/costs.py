@@ -14,7 +14,7 @@ from typing import Any
 
 from streamgauge.capacity.fit import Estimate, Fitted
 from streamgauge.kernel.errors import SourceFailure
-from streamgauge.kernel.files import write_json
+from streamgauge.kernel.files import read_json, write_json
 
 FORMAT = 1
 PACKAGED = "costs.json"
@@ -79,7 +79,7 @@ class Costs:
     def read(cls, path: Path) -> Costs:
         """Read a file that a measurement wrote."""
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = read_json(path, "a file of costs")
             if data["format"] != FORMAT:
                 raise KeyError("format")
             return cls.from_dict(data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import subprocess
@@ -19,7 +18,7 @@ from streamgauge.capacity.design import designed, on_spark
 from streamgauge.capacity.probe import Seen, Trial
 from streamgauge.capacity.spark_probe import Turned
 from streamgauge.kernel.errors import EngineFailure
-from streamgauge.kernel.files import write_json
+from streamgauge.kernel.files import read_json, write_json
 
 SECONDS = 900.0
 TOLD = 300
@@ -93,5 +92,5 @@ def _apart(module: str, given: dict[str, Any], name: str) -> dict[str, Any]:
                 done.stderr.strip()[-TOLD:] or f"it ended with {done.returncode}",
                 "run it again; streamgauge doctor says whether something is missing",
             )
-        found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+        found: dict[str, Any] = read_json(result)
         return found

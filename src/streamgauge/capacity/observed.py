@@ -71,14 +71,13 @@ def _states(home: Home, epoch: int) -> list[dict[str, StreamState]]:
     found = []
     for shard in range(home.shards):
         path = home.state(epoch, shard)
-        data = path.read_bytes() if path.exists() else None
-        if data is None:
+        if not path.exists():
             raise BindError(
                 f"{home.path} has no epoch yet",
                 "a workload is read from epochs with rows",
                 "run it for a while, or describe the workload: --rows, --series, --queries",
             )
-        found.append(wire.from_bytes(data, shard, home.shards).streams)
+        found.append(wire.read_state(home, epoch, shard).streams)
     return found
 
 

@@ -5,7 +5,6 @@ One shard after the other in this process, so that the processor time of each st
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from streamgauge.engine import shard
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lander import Lander
 from streamgauge.gauge import connect
-from streamgauge.kernel.files import write_json
+from streamgauge.kernel.files import read_json, write_json
 from streamgauge.log.home import Home
 
 NO_LIMIT = 1 << 40
@@ -174,7 +173,7 @@ def _turned(home: Home, lander: Lander, ticks: int) -> Epoch:
 def main(arguments: list[str]) -> None:
     """Probe the trial in a file, in a process of its own; write what was seen to another."""
     given, result = map(Path, arguments)
-    trial = Trial.from_dict(json.loads(given.read_text(encoding="utf-8")))
+    trial = Trial.from_dict(read_json(given))
     write_json(result, probe(trial).as_dict())
 
 

@@ -208,8 +208,9 @@ def _selections(one: Asked) -> str:
     rng = np.random.default_rng(5)
     width = SCALE // 100
     starts = rng.integers(0, SCALE - width, one.queries).tolist()
+    # Statements of our own language, made of our own names and numbers.
     return "\n".join(
-        f"CREATE QUERY selection_{number} AS SELECT ISTREAM(series, value) "
+        f"CREATE QUERY selection_{number} AS SELECT ISTREAM(series, value) "  # noqa: S608  # nosec B608
         f"FROM {STREAM} [ROWS UNBOUNDED] WHERE draw >= {start} AND draw < {start + width};"
         for number, start in enumerate(starts)
     )

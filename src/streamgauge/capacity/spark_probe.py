@@ -6,7 +6,6 @@ time of an epoch.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from streamgauge.capacity.probe import Trial
 from streamgauge.capacity.process import tree_seconds
 from streamgauge.capacity.rows import Made, declare
 from streamgauge.gauge import connect
-from streamgauge.kernel.files import write_json
+from streamgauge.kernel.files import read_json, write_json
 from streamgauge.results.change_log import commits
 
 WAIT_SECONDS = 600.0
@@ -108,7 +107,7 @@ def _turned(trial: Trial, cores: int, directory: Path) -> Turned:
 def main(arguments: list[str]) -> None:
     """Run the trials in a file on one session; write what was seen to another."""
     given, result = map(Path, arguments)
-    asked = json.loads(given.read_text(encoding="utf-8"))
+    asked = read_json(given)
     found = [turned(Trial.from_dict(one), asked["cores"]).as_dict() for one in asked["trials"]]
     write_json(result, {"turned": found})
 

@@ -14,6 +14,7 @@ from streamgauge.cli.options import console, home_option, open_home
 from streamgauge.cli.reading import expected_registry, last_answers
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
+from streamgauge.engine.waiting import Reasons
 from streamgauge.gauge import Gauge
 from streamgauge.plan.view import View
 from streamgauge.results.change_log import as_answers
@@ -69,12 +70,25 @@ def answers(
         say_json([answer.as_dict() for answer in found])
         return
     _print(found, as_json=as_json)
+    _tell_unusable(gauge, found)
     if follow and name is not None and _answers_rows(gauge, name):
         _print(gauge.subscribe_rows(name, since_epoch=upto, timeout=idle), as_json=as_json)
     elif follow:
         _print(gauge.subscribe(name, since_epoch=upto, timeout=idle), as_json=as_json)
-    elif not found:
-        click.echo("no answers yet", err=True)
+    elif name is not None and (note := gauge.note(name)):
+        click.echo(note, err=True)
+    elif name is None and not found:
+        _say_why(gauge)
+
+
+def _say_why(gauge: Gauge) -> None:
+    """Say of each query why it has no answer yet."""
+    reasons = Reasons(gauge.home)
+    queries = expected_registry(gauge.home).queries
+    for name, standing in list(queries.items())[:LAST]:
+        click.echo(f"{name}: {reasons.of(standing)}", err=True)
+    if not queries:
+        click.echo("no answers yet: no query is registered", err=True)
 
 
 def _found(
@@ -101,6 +115,17 @@ def _changes(
     n = table.num_rows if last is None and since is not None else LAST if last is None else last
     given = as_row_changes(table.slice(max(table.num_rows - n, 0)))
     return [change for change in given if change.epoch <= upto]
+
+
+def _tell_unusable(gauge: Gauge, found: Iterable[Answer | RowChange]) -> None:
+    """Say which streams behind some answers have rows that could not be used."""
+    known = expected_registry(gauge.home).queries
+    asked = {answer.query for answer in found} & known.keys()
+    for stream in sorted({name for query in asked for name in known[query].asked.streams}):
+        n = gauge.count_dead_letters(stream)
+        if n:
+            text = f"stream {stream}: {n:,} dead letters; see streamgauge dead-letters {stream}"
+            click.echo(text, err=True)
 
 
 def _print(found: Iterable[Answer | RowChange], *, as_json: bool) -> None:

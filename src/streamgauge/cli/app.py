@@ -78,6 +78,7 @@ COMMANDS = {
     "dead-letters": "answers",
     "export": "answers",
     "clear": "clear",
+    "check": "check",
     "doctor": "doctor",
     "jars": "jars",
     "bench": "bench",

@@ -33,7 +33,7 @@ from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.scenery import Client, Orders, Pumps
 from streamgauge.cli.story import Plot
 from streamgauge.cli.vitals import Vitals
-from streamgauge.cli.warm import LATER, mark, warming
+from streamgauge.cli.warm import LATER, is_compiled, warming
 from streamgauge.gauge import Gauge, connect
 from streamgauge.kernel.errors import MissingRuntime, SourceFailure
 from streamgauge.log import lock
@@ -174,7 +174,7 @@ class Asking:
             self.gauge.register(*fresh)
         for kind in LATER:
             # Without Spark the first epoch compiles what it needs by itself.
-            if everything or mark(kind).exists():
+            if everything or is_compiled(kind):
                 self.ask(kind, self.gauge.sql)
 
     def ask(self, kind: str, run: Callable[[str], object]) -> None:
@@ -226,7 +226,7 @@ class Show:
     def look(self) -> None:
         """Ask what has become possible."""
         for kind in list(self.asking.later):
-            if mark(kind).exists():
+            if is_compiled(kind):
                 self.asking.ask(kind, self.client.run)
 
 

@@ -15,7 +15,10 @@ from typing import Any
 
 from streamgauge.cli.draw import size
 from streamgauge.engine.spark.session import java_version
+from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import read_json
+from streamgauge.kernel.jit import cache_place
+from streamgauge.kernel.private import why_not_private
 from streamgauge.log.home import FORMAT
 
 GIB = 2**30
@@ -69,6 +72,7 @@ def examine(home: Path) -> list[Finding]:
         lambda: disk(home),
         cores,
         loopback,
+        kernels,
         lambda: home_state(home),
     ]
     return [need() for need in needs]
@@ -240,6 +244,19 @@ def loopback() -> Finding:
         )
 
 
+def kernels() -> Finding:
+    """Where compiled kernels are kept between processes."""
+    place = cache_place()
+    why = why_not_private(place)
+    return Finding(
+        "kernel cache",
+        "ok" if why is None else "warn",
+        str(place) if why is None else f"{why}: kernels are compiled again in each process",
+        "a directory that only this user can write, all the way up to /",
+        {"": f"chmod go-w {place} and the directories above it, or set NUMBA_CACHE_DIR"},
+    )
+
+
 def home_state(home: Path) -> Finding:
     """Whether the home can be used by this release."""
     wanted = f"a directory this user may write, of format {FORMAT}"
@@ -252,8 +269,9 @@ def home_state(home: Path) -> Finding:
     try:
         found = read_json(card)["format"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        fix = {"": "restore gauge.json from a copy, or choose another home with --home"}
-        return Finding("home", "fail", f"{card} cannot be read: {error}", wanted, fix)
+        fix = {"": f"streamgauge check --repair --home {home}, or choose another home with --home"}
+        reason = error.detail if isinstance(error, StateTooOld) else f"{card}: {error}"
+        return Finding("home", "fail", f"cannot be read: {reason}", wanted, fix)
     fix = {"": "use the release that wrote it, or choose another home with --home"}
     status = "ok" if found == FORMAT else "fail"
     return Finding("home", status, f"{home} is of format {found}", wanted, fix)

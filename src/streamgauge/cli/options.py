@@ -39,6 +39,14 @@ functions_option = click.option(
     metavar="MODULE[:NAME]",
     help="Python functions that CREATE FUNCTION may name. [default: none]",
 )
+roots_option = click.option(
+    "--data-root",
+    "data_roots",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Directory that clients below the role operator may name files in. [default: none]",
+)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -49,12 +57,15 @@ def console(*, stderr: bool = False) -> Console:
     return plain
 
 
-def open_home(home: Path, allow_functions: tuple[str, ...] = ()) -> Gauge:
+def open_home(
+    home: Path, allow_functions: tuple[str, ...] = (), data_roots: tuple[Path, ...] = ()
+) -> Gauge:
     """A gauge on a home that is there; reading must not make one."""
-    if not (home / "gauge.json").exists():
+    # A journal without it is a home that is damaged, which is told by whoever opens it.
+    if not (home / "gauge.json").exists() and not (home / "journal").is_dir():
         raise SourceFailure(
             f"no gauge lives in {home}",
             f"{home / 'gauge.json'} is not there",
             "name its home with --home or STREAMGAUGE_HOME, or make one: streamgauge sql --new",
         )
-    return connect(home, engine="local", allow_functions=allow_functions)
+    return connect(home, engine="local", allow_functions=allow_functions, data_roots=data_roots)

@@ -40,11 +40,11 @@ FILE = "streamgauge.toml"
 KEYS = ("gauge", "spark", "streams", "windows", "queries", "include")
 GAUGE_KEYS = (
     "home", "engine", "master", "max_rows", "shards", "checkpoint", "keep_answers",
-    "allow_functions",
+    "allow_functions", "data_roots",
 )  # fmt: skip
 STREAM_KEYS = (
     "source", "time", "key", "schema", "tick", "expected_gap", "late", "keep", "future",
-    "capacity", "width",
+    "capacity", "width", "idle",
 )  # fmt: skip
 FILE_KEYS = ("time_unit", "header", "delimiter", "null", "idle")
 SOURCE_KEYS = {
@@ -85,6 +85,7 @@ class DeclaredStream:
     future: DurationLike | None
     capacity: int | None = None
     width: str | None = None
+    idle: DurationLike | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ class Project:
     checkpoint: str | None = None
     keep_answers: str | None = None
     functions: tuple[str, ...] = ()
+    data_roots: tuple[str, ...] = ()
 
     def said(self, **options: str | None) -> Project:
         """The same with what was said on the command line, which wins."""
@@ -165,6 +167,7 @@ def load_project(path: Path) -> Project:
         checkpoint=gauge.text("checkpoint"),
         keep_answers=gauge.text("keep_answers"),
         functions=gauge.texts("allow_functions") or (),
+        data_roots=tuple(str(root / name) for name in gauge.texts("data_roots") or ()),
     )
 
 
@@ -232,6 +235,7 @@ def _stream_of(name: str, data: Any, root: Path) -> DeclaredStream:
         future=None if future == "any" else future,
         capacity=table.positive("capacity"),
         width=table.text("width"),
+        idle=table.duration("idle"),
     )
 
 
@@ -394,6 +398,7 @@ def _stream(declared: DeclaredStream, known: Stream | None) -> Stream:
         future=None if declared.future is None else duration(declared.future),
         capacity=declared.capacity,
         width=declared.width,
+        idle=None if declared.idle is None else duration(declared.idle),
     )
 
 

@@ -140,7 +140,8 @@ def show(name: str, home: Path, as_json: bool) -> None:
     item = listed(gauge)[name]
     answers = latest(gauge, name).get(name, [])
     if as_json:
-        say_json({**_as_dict(item, answers), "plan": gauge.explain(name)})
+        plan, note = gauge.explain(name), gauge.note(name)
+        say_json({**_as_dict(item, answers), "plan": plan, "note": note})
         return
     standing = item.standing
     rows = [
@@ -160,10 +161,14 @@ def show(name: str, home: Path, as_json: bool) -> None:
         found = newest(gauge, name)
         terminal.print(Text(f"\nrows now ({found.num_rows:,})", style="bold"))
         terminal.print(drawn(found))
+        if note := gauge.note(name):
+            terminal.print(note, soft_wrap=True)
         return
     terminal.print(Text(f"\nnewest answers ({len(answers)})", style="bold"))
     for answer in answers:
         terminal.print(str(answer), soft_wrap=True)
+    if note := gauge.note(name):
+        terminal.print(note, soft_wrap=True)
 
 
 @click.command(short_help="Show the plan of a query.")
@@ -187,9 +192,7 @@ def streams(home: Path, as_json: bool) -> None:
     gauge = open_home(home)
     registry = expected_registry(gauge.home)
     reached = _reached(gauge)
-    rows = [
-        (stream, gauge.dead_letters(stream.name).num_rows) for stream in registry.streams.values()
-    ]
+    rows = [(stream, gauge.count_dead_letters(stream.name)) for stream in registry.streams.values()]
     if as_json:
         say_json(
             [

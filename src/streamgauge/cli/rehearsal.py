@@ -27,6 +27,7 @@ from streamgauge.language.statements import (
     Statement,
 )
 from streamgauge.plan.query import Query
+from streamgauge.plan.windowless import stored_form
 from streamgauge.reading import Reader
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import Window
@@ -81,6 +82,7 @@ class Rehearsal:
         fresh = [query for query in queries if query.name not in known]
         changed = [q for q in queries if q.name in known and known[q.name].asked != q]
         try:
+            stored_form(queries, self.trial.registry)
             self.trial.register(list(fresh))
             self.trial.alter(list(changed))
         except StreamgaugeError as error:

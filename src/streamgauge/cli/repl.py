@@ -23,10 +23,12 @@ from streamgauge.cli.signals import clean_signals
 from streamgauge.cli.watching import watch_query
 from streamgauge.execute.known import known_names
 from streamgauge.kernel.errors import StreamgaugeError
+from streamgauge.kernel.masking import masked
 from streamgauge.language.complete import complete
 from streamgauge.log import lock
 
 HISTORY = "sql-history"
+_WEBHOOK = re.compile(r"(\bWEBHOOK\s+)'(?:[^']|'')*'", re.IGNORECASE)
 PROMPT = "gauge> "
 MORE = "   ... "
 HELP = """Statements end with a semicolon and may take several lines.
@@ -48,6 +50,14 @@ def ready(text: str) -> bool:
     """
     bare = text.strip()
     return not bare or bare.endswith(";") or bare.startswith("\\") or _WATCH.match(bare) is not None
+
+
+class History(FileHistory):
+    """Statements that were typed, in a file of the home, without the secrets in them."""
+
+    def store_string(self, string: str) -> None:
+        """Keep a statement; the address of a webhook may be a secret as a whole."""
+        super().store_string(_WEBHOOK.sub(r"\1'***'", masked(string)))
 
 
 class StatementCompleter(Completer):
@@ -111,7 +121,7 @@ class Repl:
         self.home = home
         self.terminal = terminal
         self.session: PromptSession[str] = PromptSession(
-            history=FileHistory(str(home / HISTORY)),
+            history=History(str(home / HISTORY)),
             completer=StatementCompleter(home),
             complete_while_typing=False,
             key_bindings=_keys(),

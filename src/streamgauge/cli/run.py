@@ -20,6 +20,7 @@ from streamgauge.cli.options import (
     functions_option,
     home_option,
     keep_option,
+    roots_option,
 )
 from streamgauge.cli.project import FILE, NO_PROJECT, Project, bring, load_project
 from streamgauge.cli.reading import expected_registry
@@ -41,6 +42,7 @@ PLAIN_SECONDS = 5.0
 @checkpoint_option
 @keep_option
 @functions_option
+@roots_option
 @click.option("--once", is_flag=True, help="Answer all that is there now, then exit.")
 @audit_option(0)
 @control_options
@@ -56,6 +58,7 @@ def run(
     checkpoint: str | None,
     keep_answers: str | None,
     allow_functions: tuple[str, ...],
+    data_roots: tuple[Path, ...],
     once: bool,
     audit: int,
     control: str | None,
@@ -80,7 +83,11 @@ def run(
     lock.refuse_if_held(home)
     master = master or loaded.master
     loaded = loaded.said(checkpoint=checkpoint, keep_answers=keep_answers)
-    loaded = replace(loaded, functions=(*loaded.functions, *allow_functions))
+    loaded = replace(
+        loaded,
+        functions=(*loaded.functions, *allow_functions),
+        data_roots=(*loaded.data_roots, *map(str, data_roots)),
+    )
     gauge = _connected(loaded, home, engine, master)
     brought = bring(loaded, gauge, expected_registry(gauge.home), prune=prune)
     terminal.print(f"home {home}, {len(loaded.streams)} streams, {brought}")
@@ -113,6 +120,7 @@ def _connected(project: Project, home: Path, engine: str, master: str | None) ->
         checkpoint=project.checkpoint,
         keep_answers=project.keep_answers,
         allow_functions=project.functions,
+        data_roots=project.data_roots,
     )
 
 

@@ -16,6 +16,7 @@ from streamgauge.cli.draw import number
 from streamgauge.cli.in_force import settle_records
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.script import Script
+from streamgauge.execute.show import note_of
 from streamgauge.gauge import Gauge
 from streamgauge.log.journal import Journal
 
@@ -46,6 +47,8 @@ def say(terminal: Console, outcomes: list[Outcome], settled: str) -> None:
         elif outcome.shown is not None:
             terminal.print(drawn(outcome.shown))
             terminal.print(count_of(outcome.shown), style="dim")
+            if note := note_of(outcome.shown):
+                terminal.print(note, soft_wrap=True)
     if settled:
         terminal.print(settled)
 
@@ -85,7 +88,8 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     shown = outcome.shown
     if isinstance(shown, pa.Table):
         rows = [{k: _plain(v) for k, v in row.items()} for row in shown.to_pylist()]
-        return {"shows": "rows", "columns": shown.column_names, "rows": rows}
+        found = {"shows": "rows", "columns": shown.column_names, "rows": rows}
+        return {**found, "note": note} if (note := note_of(shown)) else found
     if shown is not None:
         return {"shows": "text", "text": shown}
     return {"did": outcome.did, "names": list(outcome.names), "changed": outcome.changes}

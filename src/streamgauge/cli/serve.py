@@ -21,6 +21,7 @@ from streamgauge.cli.options import (
     home_option,
     keep_option,
     open_home,
+    roots_option,
 )
 from streamgauge.cli.signals import clean_signals
 from streamgauge.gauge import Gauge, connect
@@ -55,6 +56,7 @@ ADDRESS = f"{LISTEN.scheme}://{LISTEN.host}:{LISTEN.port}"
 @checkpoint_option
 @keep_option
 @functions_option
+@roots_option
 @click.option("--no-job", is_flag=True, help="Serve a home whose job runs elsewhere.")
 @audit_option(AUDITED)
 @control_options
@@ -74,6 +76,7 @@ def serve(
     checkpoint: str | None,
     keep_answers: str | None,
     allow_functions: tuple[str, ...],
+    data_roots: tuple[Path, ...],
     no_job: bool,
     audit: int,
     control: str | None,
@@ -98,7 +101,7 @@ def serve(
     settings = replace(settings, rate=rate)
     terminal = console()
     if no_job:
-        gauge = open_home(home, allow_functions)
+        gauge = open_home(home, allow_functions, data_roots)
         with clean_signals(), _served(gauge, settings, terminal, log, otel):
             threading.Event().wait()
         return
@@ -111,6 +114,7 @@ def serve(
         checkpoint=checkpoint,
         keep_answers=keep_answers,
         allow_functions=allow_functions,
+        data_roots=data_roots,
     )
     launch = Launch(gauge, terminal, engine, master)
     with (

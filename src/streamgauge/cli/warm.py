@@ -44,10 +44,16 @@ FIRST = (("latest",), ("windows",))
 LATER = tuple(TEXTS)
 
 
-def mark(kind: str) -> Path:
-    """File beside the kernels that says that those of a kind, of this text, are there."""
-    root = cache_root() or Path(tempfile.gettempdir())
-    return root / f"warm-{kind}-{fingerprint(Path(package.__file__))}"
+def mark(kind: str) -> Path | None:
+    """File beside the kernels that says that those of a kind are there; None without a cache."""
+    root = cache_root()
+    return None if root is None else root / f"warm-{kind}-{fingerprint(Path(package.__file__))}"
+
+
+def is_compiled(kind: str) -> bool:
+    """Whether nothing of a kind is to be compiled ahead: it is on disk, or cannot be kept there."""
+    done = mark(kind)
+    return done is None or done.exists()
 
 
 @contextmanager
@@ -66,7 +72,7 @@ def warming(
     task = "import sys; from streamgauge.cli import warm; warm.compile_all(sys.argv[1:])"
     processes = []
     for batch in batches:
-        left = [kind for kind in batch if not mark(kind).exists()]
+        left = [kind for kind in batch if not is_compiled(kind)]
         if left:
             command = ["nice", "-n", str(nice), sys.executable, "-c", task, *left]
             processes.append(
@@ -101,7 +107,9 @@ def compile_kernels(kind: str) -> None:
         for _ in range(2):
             writer.write(TICKS)
             gauge.step()
-    mark(kind).touch()
+    done = mark(kind)
+    if done is not None:
+        done.touch()
 
 
 def _ask(gauge: Gauge, kind: str, names: list[str]) -> None:

@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from streamgauge.contracts.picture import answer_html
+from streamgauge.contracts.picture import answer_html, shown_coverage
 from streamgauge.contracts.sureness import held_over_time, sureness
 from streamgauge.kernel.time import SECOND, Instant, instant_text
+
+EMPTY = "empty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ class Answer:
     coverage
         Share of the window or of the members that the answer rests on.
     basis
-        How it was made: exact, interrupted, ...
+        How it was made: exact, interrupted, ...; empty when the window holds no row. A group
+        whose answer is empty is no longer among the latest answers.
     charges
         Who widened the bar.
     contract_met
@@ -87,6 +90,15 @@ class Answer:
     contract_met: bool = True
     slope: float = 0.0
     share: float = 1.0
+
+    @property
+    def ends_group(self) -> bool:
+        """Whether its group has left the latest answers.
+
+        >>> Answer("sales", None, math.nan, math.nan, as_of=0, group=("a",), basis=EMPTY).ends_group
+        True
+        """
+        return bool(self.group) and self.basis == EMPTY
 
     def as_dict(self) -> dict[str, Any]:
         """The one JSON shape of an answer; unbounded ends are null."""
@@ -137,7 +149,9 @@ class Answer:
         if self.value is None:
             return f"{name} = nothing, as of {instant_text(self.as_of)}"
         sure = "" if self.confidence == 1.0 else f" {self.sureness()}"
-        partial = "" if self.coverage == 1.0 else f", covers {100 * self.coverage:.3g}%"
+        partial = (
+            "" if self.coverage == 1.0 else f", covers {100 * shown_coverage(self.coverage):.3g}%"
+        )
         partial += "" if self.share == 1.0 else f", looked at {100 * self.share:.3g}%"
         paid = "".join(f", {charge.by} {charge.width:.6g}" for charge in self.charges)
         return (

@@ -123,6 +123,8 @@ class Contract:
         >>> Contract.absolute(1.0).met_by(lopsided), Contract.absolute(1.5).met_by(lopsided)
         (False, True)
         """
+        if answer.basis == "empty":
+            return answer.coverage == 1.0
         if answer.value is None or answer.coverage < 1.0 or answer.confidence < self.confidence:
             return False
         if self.tolerance == "rank":
@@ -147,6 +149,21 @@ class Contract:
 
     def __str__(self) -> str:
         return self.words()
+
+    def written(self) -> str:
+        """The contract as it is written in SQL.
+
+        >>> Contract.rank(0.05, confidence=0.95).written()
+        'WITHIN 5% RANK CONFIDENCE 95%'
+        """
+        if self.tolerance == "exact":
+            return "EXACT"
+        share = {"relative": "%", "rank": "% RANK"}.get(self.tolerance)
+        width = f"{self.within:g}" if share is None else f"{100 * self.within:.6g}{share}"
+        if self.confidence == 1.0:
+            return f"GUARANTEED WITHIN {width}"
+        sure = f"CONFIDENCE {100 * self.confidence:.6g}%"
+        return f"WITHIN {width} {sure}{' THROUGHOUT' if self.throughout else ''}"
 
     def words(self, *, over_time: bool = False) -> str:
         """The contract in words; `over_time` where it is judged by the share of time it holds."""

@@ -67,6 +67,15 @@ def percent_text(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
+def shown_coverage(coverage: float) -> float:
+    """A coverage as it is shown: what is not whole does not round to 100 %.
+
+    >>> shown_coverage(0.5), shown_coverage(1 - 1e-9), shown_coverage(1.0)
+    (0.5, 0.999, 1.0)
+    """
+    return coverage if coverage == 1.0 else min(coverage, 0.999)
+
+
 def interval_text(answer: Answer) -> str:
     """The bar in words, such as [101.2, 102.2] at 95 % confidence."""
     if answer.value is None:
@@ -186,7 +195,11 @@ def _facts(answer: Answer) -> list[str]:
     """How it was made; a basis that is among the charges has been said."""
     said = answer.basis in (charge.by for charge in answer.charges)
     basis = [] if said else [answer.basis]
-    covers = [] if answer.coverage == 1.0 else [f"covers {percent_text(answer.coverage)}"]
+    covers = (
+        []
+        if answer.coverage == 1.0
+        else [f"covers {percent_text(shown_coverage(answer.coverage))}"]
+    )
     looked = [] if answer.share == 1.0 else [f"looked at {percent_text(answer.share)}"]
     return [*basis, *covers, *looked]
 
@@ -255,6 +268,7 @@ def row_change_html(change: RowChange) -> str:
     as_of = escape(known["as_of"])
     row = [f"<strong>{sign}{times}</strong>", *cells, _contract(change.contract_met), as_of]
     notes = [f"{change.missing:,} late rows are missing"] if change.missing else []
+    notes += [] if change.coverage == 1.0 else [f"covers {percent_text(change.coverage)}"]
     if change.share < 1.0:
         unseen = f"about {number_text(change.unseen)} rows unseen"
         notes.append(f"looked at {percent_text(change.share)}, {unseen}")

@@ -34,6 +34,9 @@ class RowChange:
         reach, and then some rows are not given.
     unseen
         About how many rows of the answer were not found, then.
+    coverage
+        Share of the windows behind the row from which no row is missing; under 1 when they reach
+        back further than what the stream keeps.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class RowChange:
     contract_met: bool = True
     share: float = 1.0
     unseen: float = 0.0
+    coverage: float = 1.0
 
     def as_dict(self) -> dict[str, Any]:
         """The one JSON shape of a change of rows."""
@@ -65,6 +69,7 @@ class RowChange:
             "contract_met": self.contract_met,
             "share": self.share,
             "unseen": self.unseen,
+            "coverage": self.coverage,
         }
 
     def _repr_html_(self) -> str:
@@ -75,9 +80,9 @@ class RowChange:
         times = f" x{abs(self.count)}" if abs(self.count) != 1 else ""
         cells = " ".join(f"{name}={_plain(value)}" for name, value in self.row.items())
         missing = f", {self.missing} late rows missing" if self.missing else ""
-        seen = ""
+        seen = "" if self.coverage == 1.0 else f", covers {100 * self.coverage:.3g}%"
         if self.share < 1.0:
-            seen = f", looked at {100 * self.share:.3g}%, about {self.unseen:.3g} rows unseen"
+            seen += f", looked at {100 * self.share:.3g}%, about {self.unseen:.3g} rows unseen"
         as_of = instant_text(self.as_of)
         return f"{self.query} {sign} {cells}{times}{missing}{seen}, as of {as_of}"
 

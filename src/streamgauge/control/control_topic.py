@@ -23,6 +23,7 @@ from streamgauge.execute.script import Script
 from streamgauge.execute.trial import Trial
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import BindError, EngineFailure, StreamgaugeError
+from streamgauge.kernel.secrets import resolved, shape
 
 try:
     import confluent_kafka as kafka
@@ -64,7 +65,7 @@ class ControlTopic:
     def __init__(
         self, gauge: Gauge, address: str, *, replies: str | None = None, root: Path | None = None
     ) -> None:
-        parts = urlsplit(address)
+        parts = urlsplit(shape(address))
         self.gauge = gauge
         self.topic = parts.path.strip("/")
         self.replies = replies
@@ -76,7 +77,7 @@ class ControlTopic:
                 "an address names a scheme kafka or kafkas, a host and one topic",
                 "write kafka://127.0.0.1:9092/statements, for example",
             )
-        self._settings = settings(address, Credentials())
+        self._settings = settings(resolved(address, url=True), Credentials())
         self.ledger = Ledger(gauge.home, self.topic)
         self.catalog = Catalog(gauge.home)
         self.taken = self.refused = 0
@@ -114,7 +115,9 @@ class ControlTopic:
         told["home"] = self.gauge.home.root.name
         try:
             trial = Trial(self.catalog.expected())
-            outcomes = Script(self.gauge, trial, root=self.root).run(_text(value))
+            # Whoever may write to the topic is a client, not the operator.
+            roots = self.gauge.home.roots
+            outcomes = Script(self.gauge, trial, root=self.root, roots=roots).run(_text(value))
             told["did"] = [str(outcome) for outcome in outcomes if outcome.did]
             self.gauge.take(trial, lambda tried, _home: self.ledger.leave(offset, tried, told))
             self.taken += 1

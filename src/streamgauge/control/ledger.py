@@ -12,7 +12,7 @@ from typing import Any
 
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import StateTooOld
-from streamgauge.kernel.files import read_json, write_json
+from streamgauge.kernel.files import damaged, read_json, write_json
 from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
@@ -49,7 +49,9 @@ class Ledger:
         self.path = home.root / "control-topics" / f"{digest}.json"
         self._kept: dict[str, Any] = {"format": FORMAT, "topic": topic, "cluster": None}
         if self.path.exists():
-            self._kept = read_json(self.path)
+            self._kept = read_json(self.path, "the place in a control topic")
+            if not isinstance(self._kept, dict):
+                raise damaged(self.path, "the place in a control topic", "it is no object")
             if self._kept.get("format") != FORMAT:
                 raise StateTooOld(
                     "the place in a control topic was written by another release",

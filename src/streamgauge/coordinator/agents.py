@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from streamgauge.coordinator.claims import NO_CLAIMS, Claims
 from streamgauge.coordinator.options import Options
 from streamgauge.edge.protocol import Report
 from streamgauge.filters.bound import Update
@@ -87,6 +88,8 @@ class Agent:
         Values it has looked at since its newest report, by its beats.
     foreign
         Keys that it announced while they were another agent's, by number.
+    claims
+        For which series its token lets it speak.
 
     Examples
     --------
@@ -109,6 +112,11 @@ class Agent:
     tally: Tally = field(default_factory=Tally)
     looked: int = 0
     foreign: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    claims: Claims = NO_CLAIMS
+
+    def has(self, boot: str, seq: int) -> bool:
+        """Whether a report was here before."""
+        return boot == self.boot and (seq <= self.seq or seq in self.held)
 
     def vouches(self, instant: Instant, grace: Duration = 0) -> bool:
         """Whether it has told everything up to an instant, or to `grace` before it."""
@@ -163,6 +171,7 @@ class Agent:
             "unannounced": list(self.unannounced.values()),
             "tally": asdict(self.tally),
             "foreign": list(self.foreign.items()),
+            "claims": self.claims.as_dict(),
         }
 
     @classmethod
@@ -178,6 +187,7 @@ class Agent:
         agent.unannounced = {update.number: update for update in waiting}
         agent.tally = Tally(**data["tally"])
         agent.foreign = {number: tuple(key) for number, key in data["foreign"]}
+        agent.claims = Claims.from_dict(data["claims"]) if "claims" in data else NO_CLAIMS
         return agent
 
 
@@ -235,6 +245,7 @@ class Gate:
         received: Instant,
         n_places: int,
         n_agents: int = 0,
+        claims: Claims = NO_CLAIMS,
     ) -> None:
         """Raise a Refusal unless the report may be taken from its agent."""
         if agent is None and n_agents >= MAX_AGENTS and not report.beat:
@@ -247,6 +258,13 @@ class Gate:
         if report.seq < 1 and not report.beat:
             raise Refusal(
                 "a report without a number", f"number {report.seq}", "count from 1", status=400
+            )
+        if agent is not None and agent.claims.who in claims.rivals:
+            raise Refusal(
+                f"agent name {report.agent!r} belongs to another token",
+                "an agent with that token has used it, and may be silent",
+                "give this agent a name of its own, or write the name behind its token",
+                status=403,
             )
         self._check_name(agent, report, received)
         self._check_times(report, received)

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from streamgauge.coordinator.allotment import Allotment, warm
+from streamgauge.coordinator.claims import NO_CLAIMS, Claims
 from streamgauge.coordinator.demands import Demands
 from streamgauge.coordinator.door_http import HttpDoor
 from streamgauge.coordinator.door_kafka import KafkaDoor
@@ -103,9 +104,11 @@ class Coordinator:
         if self.intake.begun:
             self._land()
 
-    def take(self, data: bytes, received: Instant | None = None) -> Reply:
+    def take(
+        self, data: bytes, claims: Claims = NO_CLAIMS, received: Instant | None = None
+    ) -> Reply:
         """Take a report of an agent; give what to answer it."""
-        return self.intake.take(data, self.now() if received is None else received)
+        return self.intake.take(data, self.now() if received is None else received, claims)
 
     # The clock
 
@@ -172,7 +175,8 @@ class Coordinator:
             write_whole(self.directory / "address", f"{door.address}\n".encode())
         if self.options.broker is not None:
             kafka = self.options.broker.scheme == "kafka"
-            broker = KafkaDoor(self, self.options) if kafka else MqttDoor(self, self.options)
+            door_of = KafkaDoor if kafka else MqttDoor
+            broker = door_of(self, self.options, tokens)
             broker.start()
             self.doors.append(broker)
 

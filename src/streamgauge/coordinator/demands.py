@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from streamgauge.coordinator.cache import Bound
 from streamgauge.engine.catalog import registry_at
@@ -27,6 +26,7 @@ from streamgauge.filters.demand import demand_of
 from streamgauge.kernel.columns import as_floats
 from streamgauge.kernel.time import Instant
 from streamgauge.log.home import Home
+from streamgauge.log.segments import read_parquet
 from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.functions import Functions
 from streamgauge.operators.predicate import Predicate
@@ -319,7 +319,7 @@ def _padded(demand: Demand, roll: Roll) -> Demand:
 def _read_members(path: str, asked: str) -> list[tuple[list[str], Floats | None]]:
     """Names of the series of each key of a table, with their weights."""
     members = Members.from_dict(json.loads(asked))
-    table = pq.read_table(path)
+    table = read_parquet(path, "the copy of a table")
     if members.where is not None:
         columns = {name: table[name].combine_chunks() for name in members.where.columns()}
         table = table.filter(pa.array(_mask(members.where, columns)))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from starlette.applications import Starlette
@@ -17,6 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from streamgauge.coordinator.agents import Refusal
+from streamgauge.coordinator.claims import NO_CLAIMS, Claims
 from streamgauge.coordinator.options import Options
 from streamgauge.coordinator.tokens import Tokens
 from streamgauge.coordinator.web import SLOW_SECONDS, Certificates, WebServer
@@ -25,14 +28,17 @@ from streamgauge.kernel.errors import SourceFailure, StreamgaugeError
 from streamgauge.sources.declare import refuse_strangers
 from streamgauge.streams.stream import Stream
 
+# Bytes of reports that may be on their way at a time.
+MAX_HELD_BYTES = 128 << 20
+
 
 class Desk(Protocol):
     """What stands behind a door."""
 
     stream: Stream
 
-    def take(self, data: bytes) -> Reply:
-        """Take a report."""
+    def take(self, data: bytes, claims: Claims = NO_CLAIMS) -> Reply:
+        """Take a report of an agent whose token makes claims."""
 
     def status(self) -> dict[str, Any]:
         """Figures."""
@@ -62,6 +68,7 @@ class HttpDoor:
         self.listen = options.listen
         self.tokens = tokens
         self.slow = slow
+        self.held = 0
         self._web: WebServer | None = None
 
     @property
@@ -99,8 +106,9 @@ class HttpDoor:
     async def _report(self, request: Request) -> Response:
         try:
             self._check(request)
-            body = await asyncio.wait_for(_read(request), self.slow)
-            reply = await run_in_threadpool(self._take, body, _token(request))
+            with self._room(request):
+                body = await asyncio.wait_for(_read(request), self.slow)
+                reply = await run_in_threadpool(self._take, body, _token(request))
         except TimeoutError:
             slow = Refusal(
                 "a report that comes too slowly",
@@ -114,6 +122,25 @@ class HttpDoor:
         except StreamgaugeError as error:
             return _error(error)
         return Response(reply.encode(), media_type="application/json")
+
+    @contextmanager
+    def _room(self, request: Request) -> Iterator[None]:
+        """Take the memory of a report for as long as it is worked on, or refuse the report."""
+        # One that does not say its length may have any.
+        size = int(request.headers.get("content-length") or MAX_BYTES)
+        if self.held + size > MAX_HELD_BYTES:
+            raise Refusal(
+                "too many reports are being received",
+                f"{self.held + size} bytes, at most {MAX_HELD_BYTES}",
+                "wait and send it again",
+                status=503,
+                retry=1.0,
+            )
+        self.held += size
+        try:
+            yield
+        finally:
+            self.held -= size
 
     async def _status(self, request: Request) -> Response:
         try:
@@ -142,16 +169,35 @@ class HttpDoor:
             )
 
     def _take(self, body: bytes, token: str | None) -> Reply:
-        if self.tokens.known is not None:
-            agent = Report.decode(body).agent
-            if not self.tokens.allows(token, agent):
-                raise Refusal(
-                    f"this token is not good for agent {agent!r}",
-                    "the file of tokens ties it to other names",
-                    "use a token of its own for each agent",
-                    status=403,
-                )
-        return self.desk.take(body)
+        return self.desk.take(body, admitted(self.tokens, token, body))
+
+
+def admitted(tokens: Tokens, token: str | None, body: bytes) -> Claims:
+    """What the token of a report says; raise a Refusal where it is not good for the agent."""
+    if tokens.known is None:
+        return NO_CLAIMS
+    agent = Report.decode(body).agent
+    if not tokens.allows(token, agent):
+        raise Refusal(
+            f"this token is not good for agent {agent!r}",
+            "the file of tokens ties it to other names",
+            "use a token of its own for each agent",
+            status=403,
+        )
+    return tokens.claims(token, agent)
+
+
+def carried(tokens: Tokens, message: bytes, stream: str) -> tuple[bytes, Claims]:
+    """The report of a message that a broker carried, and what the token that signed it says."""
+    token, report = tokens.signer(message, stream)
+    if tokens.known is not None and token is None:
+        raise Refusal(
+            "a report that no known token signed",
+            f"stream {stream!r} has a file of tokens",
+            "give the agent --token-file with a token of the coordinator's file",
+            status=401,
+        )
+    return report, admitted(tokens, token, report)
 
 
 async def _read(request: Request) -> bytes:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import threading
 from typing import Any
+from urllib.parse import unquote
 
-from streamgauge.coordinator.door_http import Desk
+from streamgauge.coordinator.door_http import Desk, carried
 from streamgauge.coordinator.options import Options
+from streamgauge.coordinator.tokens import NO_TOKENS, Tokens
 from streamgauge.edge.link import Credentials
 from streamgauge.edge.link_kafka import ends, settings, topics
 from streamgauge.edge.protocol import Report
@@ -35,14 +37,18 @@ class KafkaDoor:
         Who takes the reports.
     options
         The broker, and the files for TLS.
+    tokens
+        What reports must be signed with; the broker does not say who wrote a record.
     """
 
-    def __init__(self, desk: Desk, options: Options) -> None:
+    def __init__(self, desk: Desk, options: Options, tokens: Tokens = NO_TOKENS) -> None:
         assert options.broker is not None, "a broker's door needs a broker"
         self.desk = desk
+        self.tokens = tokens
         self.up, self.down = topics(desk.stream.name)
         at, files = options.broker, (options.ca, options.cert, options.key)
-        given = Credentials(None, at.user, at.password, *files)
+        user, password = (said and unquote(said) for said in (at.user, at.password))
+        given = Credentials(None, user, password, *files)
         self._settings = settings(f"{at.scheme}://{at.host}:{at.port}", given)
         self.refused = 0
         self.ready = threading.Event()
@@ -100,8 +106,9 @@ class KafkaDoor:
 
     def _answer(self, producer: Any, agent: bytes, payload: bytes) -> None:
         try:
-            named = Report.decode(payload).agent.encode() == agent
-            reply = self.desk.take(payload) if named else None
+            report, claims = carried(self.tokens, payload, self.desk.stream.name)
+            named = Report.decode(report).agent.encode() == agent
+            reply = self.desk.take(report, claims) if named else None
         except StreamgaugeError:
             reply = None
         if reply is None:

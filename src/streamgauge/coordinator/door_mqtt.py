@@ -1,7 +1,7 @@
 """The broker's door: reports from `streamgauge/v1/<stream>/up/+`, replies to `.../down/<agent>`.
 
-A report that is refused is not answered; its agent sends it again. Who may publish for which agent
-is the broker's to say.
+A report that is refused is not answered; its agent sends it again. With a file of tokens reports
+are signed; without one, who may publish for which agent is the broker's to say.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import unquote
 
-from streamgauge.coordinator.door_http import Desk
+from streamgauge.coordinator.door_http import Desk, carried
 from streamgauge.coordinator.options import Address, Options
+from streamgauge.coordinator.tokens import NO_TOKENS, Tokens
 from streamgauge.edge.link import Credentials
 from streamgauge.edge.mqtt_client import KEEPALIVE, QOS, BrokerAddress
 from streamgauge.edge.protocol import Report
@@ -31,11 +32,14 @@ class MqttDoor:
         Who takes the reports.
     options
         The broker, and the files for TLS.
+    tokens
+        What reports must be signed with.
     """
 
-    def __init__(self, desk: Desk, options: Options) -> None:
+    def __init__(self, desk: Desk, options: Options, tokens: Tokens = NO_TOKENS) -> None:
         assert options.broker is not None, "a broker's door needs a broker"
         self.desk = desk
+        self.tokens = tokens
         self.broker = options.broker
         self.topic = f"streamgauge/v1/{desk.stream.name}"
         self.refused = 0
@@ -79,13 +83,14 @@ class MqttDoor:
 
     def _answer(self, agent: str, payload: bytes) -> None:
         try:
-            if Report.decode(payload).agent != agent:
+            report, claims = carried(self.tokens, payload, self.desk.stream.name)
+            if Report.decode(report).agent != agent:
                 raise SourceFailure(
                     "a report under another agent's topic",
                     f"the topic names {agent!r}",
                     "publish to the topic of the agent itself",
                 )
-            reply = self.desk.take(payload)
+            reply = self.desk.take(report, claims)
         except StreamgaugeError:
             self.refused += 1
             return

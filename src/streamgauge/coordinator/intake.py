@@ -18,15 +18,18 @@ from typing import Any
 
 from streamgauge.coordinator.agents import FOREIGN, MAX_UNANNOUNCED, NEVER, Agent, Gate, Refusal
 from streamgauge.coordinator.cache import BoundCache, Row
+from streamgauge.coordinator.claims import NO_CLAIMS, Claims
 from streamgauge.coordinator.options import Options
 from streamgauge.edge.protocol import Reply, Report
 from streamgauge.filters.bound import Grant, Update
 from streamgauge.kernel.errors import SourceFailure
+from streamgauge.kernel.files import reading
 from streamgauge.kernel.time import SECOND, Duration, Instant
 from streamgauge.log.spool import Spool
 from streamgauge.streams.stream import Stream
 
-FORMAT = 1
+# Reports after a snapshot of format 1 took series over from any agent that was silent.
+FORMAT = 2
 # A grant that is not confirmed is sent again after this long, then half as often each time. A
 # wider one does no harm when it is lost, and an update will tell of it anyway.
 RESEND = {"narrower": 2 * SECOND, "wider": 30 * SECOND}
@@ -130,7 +133,9 @@ class Intake:
         self._due: dict[str, dict[int, _Due]] = {}
         self.spool = Spool(directory)
         self.unlanded: Closing | None = None
+        self._anyone_takes_over = False
         self._replay()
+        self._anyone_takes_over = False
         self.spool.begin(self._as_dict())
         self._remind()
 
@@ -141,12 +146,12 @@ class Intake:
 
     # What is heard
 
-    def take(self, data: bytes, received: Instant) -> Reply:
+    def take(self, data: bytes, received: Instant, claims: Claims = NO_CLAIMS) -> Reply:
         """Take a report; the reply acknowledges only what is on the disk."""
         try:
             report = Report.decode(data)
             with self.lock:
-                reply, ticket = self._heard(report, data, received)
+                reply, ticket = self._heard(report, data, received, claims)
         except SourceFailure:
             self.refused += 1
             raise
@@ -154,25 +159,31 @@ class Intake:
         reply.now = max(received, self.now())
         return reply
 
-    def _heard(self, report: Report, data: bytes, received: Instant) -> tuple[Reply, int]:
+    def _heard(
+        self, report: Report, data: bytes, received: Instant, claims: Claims
+    ) -> tuple[Reply, int]:
         agent = self.agents.get(report.agent)
         try:
             n_places, n_agents = len(self.cache.bounds), len(self.agents)
-            self.gate.check(agent, report, received, n_places, n_agents)
+            self.gate.check(agent, report, received, n_places, n_agents, claims)
         except Refusal:
             if agent is not None:
                 agent.tally.refused += 1
             raise
         if report.beat:
             news = self._beat(agent, report)
-        elif agent is not None and _again(agent, report):
+        elif agent is not None and agent.has(report.boot, report.seq):
             agent.tally.duplicates += 1
             news = News()
         else:
             # What beats vouched for is kept with the next record, which may depend on it.
             vouched = NEVER if agent is None else agent.through
-            self.spool.append(b"R%d %d " % (received, vouched) + data)
-            news = self._fold_report(report, received, vouched)
+            body = b"%d %d " % (received, vouched) + data
+            known = NO_CLAIMS if agent is None else agent.claims
+            said = claims.as_dict()
+            other = b"A" + json.dumps(said).encode() + b"\n"
+            self.spool.append((b"R" if said == known.as_dict() else other) + body)
+            news = self._fold_report(report, received, vouched, claims)
         agent = self.agents.get(report.agent)
         ours = agent is not None and agent.boot == report.boot
         if agent is not None and ours:
@@ -192,9 +203,16 @@ class Intake:
         return News()
 
     def _freed(self, agent: Agent) -> bool:
-        """Whether an object that it announced was an agent's that is not heard any more."""
-        owners = {self.cache.bounds[self.cache.places[key]].agent for key in agent.foreign.values()}
-        return not owners.isdisjoint(self.cache.unheard)
+        """Whether it may have an object now that was another agent's when it announced it."""
+        return any(self._may_have(agent, key) for key in agent.foreign.values())
+
+    def _may_have(self, agent: Agent, key: tuple[str, ...]) -> bool:
+        """Whether a known object may be an agent's: it is nobody's, or may be taken over."""
+        text, owner = "|".join(key), self.cache.bounds[self.cache.places[key]].agent
+        if owner not in self.agents:
+            return agent.claims.may_announce(text)
+        taking = self._anyone_takes_over or agent.claims.may_take(text)
+        return taking and owner in self.cache.unheard
 
     def _reply(self, agent: Agent | None, report: Report, received: Instant) -> Reply:
         ack = 0 if agent is None else agent.seq
@@ -273,12 +291,17 @@ class Intake:
         """Bring what is known up to the last record."""
         kept = self.spool.snapshot()
         if kept is not None:
-            self._load(kept)
+            with reading(self.spool.directory, "the snapshot of what agents said"):
+                self._load(kept)
         for record in self.spool.records():
             kind, body = record[:1], record[1:]
-            if kind == b"R":
+            claims = None
+            if kind == b"A":
+                said, body = body.split(b"\n", 1)
+                claims = Claims.from_dict(json.loads(said))
+            if kind in (b"R", b"A"):
                 received, vouched, data = body.split(b" ", 2)
-                self._fold_report(Report.decode(data), int(received), int(vouched))
+                self._fold_report(Report.decode(data), int(received), int(vouched), claims)
             elif kind == b"G":
                 self._fold_grants(json.loads(body))
             elif kind == b"C":
@@ -286,10 +309,13 @@ class Intake:
             elif kind == b"F":
                 self._fold_forget(json.loads(body))
 
-    def _fold_report(self, report: Report, received: Instant, vouched: Instant) -> News:
+    def _fold_report(
+        self, report: Report, received: Instant, vouched: Instant, claims: Claims | None = None
+    ) -> News:
         agent = self.agents.get(report.agent)
         if agent is None:
             agent = self.agents[report.agent] = Agent(report.agent)
+        agent.claims = agent.claims if claims is None else claims
         agent.through = max(agent.through, vouched)
         news = News()
         if report.boot != agent.boot:
@@ -355,19 +381,20 @@ class Intake:
         news.updates.append((place, update))
 
     def _place(self, agent: Agent, key: tuple[str, ...], news: News) -> int:
-        """The object that an agent announces; -1: no object of the stream, or a live agent's."""
-        if not self.gate.names_object(key):
+        """The object that an agent announces; -1: no object of the stream, or another's."""
+        known = self.cache.places.get(key)
+        fits = self.gate.names_object(key)
+        if not fits or (known is None and not agent.claims.may_announce("|".join(key))):
             # Refused alone: the report as a whole would be sent again and again.
             agent.tally.refused += 1
             return FOREIGN
-        known = self.cache.places.get(key)
         if known is None:
             place = self.cache.add(key, agent.name, self.pad(key))
             news.begun.append(place)
             return place
         owner = self.cache.bounds[known].agent
         if owner != agent.name:
-            if owner in self.agents and owner not in self.cache.unheard:
+            if not self._may_have(agent, key):
                 agent.tally.refused += 1
                 return FOREIGN
             if owner in self.agents:
@@ -459,16 +486,10 @@ class Intake:
 
     def _load(self, kept: dict[str, Any]) -> None:
         self.closed, self.begun = kept["closed"], kept["begun"]
+        self._anyone_takes_over = kept["format"] < FORMAT
         if kept["unlanded"] is not None:
             upto, rows = kept["unlanded"]
             self.unlanded = Closing(upto, [Row(*row) for row in rows])
         agents = [Agent.from_dict(item) for item in kept["agents"]]
         self.agents = {agent.name: agent for agent in agents}
         self.cache = BoundCache.from_dict(kept["cache"])
-
-
-def _again(agent: Agent, report: Report) -> bool:
-    """Whether a report was here before."""
-    if report.boot != agent.boot:
-        return False
-    return report.seq <= agent.seq or report.seq in agent.held

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamgauge.coordinator.cache import Bound, Row
-from streamgauge.engine.lander import source_directory
+from streamgauge.engine.landed_files import source_directory
 from streamgauge.kernel.time import Instant
 from streamgauge.log import inbox
 from streamgauge.log.home import Home

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError, SourceFailure
+from streamgauge.kernel.secrets import resolved
 from streamgauge.kernel.time import SECOND, Duration, duration
 from streamgauge.streams.stream import Stream
 
@@ -24,14 +25,14 @@ class Address:
     Examples
     --------
     >>> Address.of("https://0.0.0.0:7311")
-    Address(scheme='https', host='0.0.0.0', port=7311, user=None, password=None)
+    Address(scheme='https', host='0.0.0.0', port=7311, user=None)
     """
 
     scheme: str
     host: str
     port: int
     user: str | None = None
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, text: str, port: int = 0) -> Address:
@@ -156,7 +157,7 @@ class Options:
 
 
 def _at(text: Any, schemes: tuple[str, ...], port: int) -> Address:
-    address = Address.of(str(text), port)
+    address = Address.of(resolved(str(text), url=True), port)
     if address.scheme not in schemes:
         raise _unreadable(str(text), f"its scheme is none of {', '.join(schemes)}")
     if address.scheme in BROKERS and not address.port:

@@ -1,12 +1,15 @@
-"""Tokens that agents show: a file of one token a line, each with the names that it is good for."""
+"""Tokens that agents show: a file of one token a line, with the names and series it is good for."""
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from streamgauge.coordinator.claims import NO_CLAIMS, Claims, is_claim
+from streamgauge.edge.signing import opened, signature
 from streamgauge.kernel.errors import BindError, SourceFailure
 
 SHORTEST = 8
@@ -16,8 +19,10 @@ SHORTEST = 8
 class Tokens:
     """Who may speak for which agents.
 
-    A line of the file is a token, then patterns of agent names; none means any name. Lines that
-    begin with # say nothing. The file is read when the coordinator starts.
+    A line of the file is a token, then patterns of agent names; none means any name that the agent
+    of no other token has. `series:PATTERN` says which series the token is for, and no other token
+    is; `takeover` or `takeover:PATTERN` which it takes over from silent agents. Lines that begin
+    with # say nothing. The file is read when the coordinator starts.
 
     Parameters
     ----------
@@ -78,9 +83,53 @@ class Tokens:
         """Whether a token is good for an agent's name."""
         if self.known is None:
             return True
-        names = [names for token, names in self.known if _same(token, shown)]
-        return any(not one or any(fnmatchcase(agent, name) for name in one) for one in names)
+        return any(not _names(one) or _named(agent, one) for one in self._words(shown))
+
+    def claims(self, shown: str | None, agent: str) -> Claims:
+        """For which series a token lets an agent speak.
+
+        >>> tokens = Tokens((("0123456789", ("series:pump|*",)), ("9876543210", ())))
+        >>> tokens.claims("9876543210", "other").may_announce("pump|1")
+        False
+        """
+        if self.known is None:
+            return NO_CLAIMS
+        words = [word for one in self._words(shown) for word in one]
+        own = Claims.of(_fingerprint(shown or ""), words)
+        lines = [(token, given) for token, given in self.known if not _same(token, shown)]
+        others = [pattern for _, given in lines for pattern in Claims.of("", given).series]
+        free = own.takeover or any(_named(agent, one) for one in self._words(shown))
+        rivals = () if free else (_fingerprint(token) for token, _ in lines)
+        return Claims(own.who, own.series, tuple(others), own.takeover, frozenset(rivals))
+
+    def signer(self, message: bytes, stream: str) -> tuple[str | None, bytes]:
+        """Whose token signed a message that a broker carried, and the report in it."""
+        code, report = opened(message)
+        found = None
+        for token, _ in self.known or ():
+            if code is not None and hmac.compare_digest(signature(report, token, stream), code):
+                found = token
+        return found, report
+
+    def _words(self, shown: str | None) -> list[tuple[str, ...]]:
+        return [words for token, words in self.known or () if _same(token, shown)]
+
+
+def _names(words: tuple[str, ...]) -> list[str]:
+    return [word for word in words if not is_claim(word)]
+
+
+def _named(agent: str, words: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(agent, name) for name in _names(words))
+
+
+def _fingerprint(token: str) -> str:
+    """What is kept of a token, to know it again."""
+    return hashlib.blake2b(token.encode(), digest_size=8, person=b"sg-agent").hexdigest()
 
 
 def _same(token: str, shown: str | None) -> bool:
     return hmac.compare_digest(token.encode(), (shown or "").encode())
+
+
+NO_TOKENS = Tokens()

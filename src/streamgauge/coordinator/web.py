@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import socket
 import ssl
 import threading
@@ -22,6 +23,8 @@ SLOW_SECONDS = 10.0
 OPEN_SECONDS = 30.0
 STOP_SECONDS = 3.0
 MAX_CLIENTS = 10_000
+# Bytes a second that a client must take of what waits for it.
+LEAST_RATE = 1024
 BACKLOG = 2048
 # Bytes that the head of a request may have.
 HEAD_BYTES = 64 * 1024
@@ -51,7 +54,10 @@ class WebServer:
     certificates
         Files for an https address.
     slow
-        Seconds after which a client that has not finished the head of its request is cut off.
+        Seconds after which a client that has not finished the head of its request, or does not
+        take what is sent to it, is cut off.
+    clients
+        Connections that may be open; half of the files that this process may open when None.
     name
         Name of the thread.
     """
@@ -63,12 +69,14 @@ class WebServer:
         certificates: Certificates,
         *,
         slow: float = SLOW_SECONDS,
+        clients: int | None = None,
         name: str = "streamgauge-web",
     ) -> None:
         self.app = app
         self.listen = listen
         self.certificates = certificates
         self.slow = slow
+        self.clients = most_clients() if clients is None else clients
         self.name = name
         self.address = ""
         self._server: uvicorn.Server | None = None
@@ -83,7 +91,7 @@ class WebServer:
         self.address = f"{self.listen.scheme}://{shown}:{port}"
         config = uvicorn.Config(
             self.app,
-            http=_patient(self.slow),
+            http=_patient(self.slow, self.clients),
             loop="uvloop",
             ws="none",
             lifespan="off",
@@ -141,46 +149,86 @@ def _tls(files: Certificates, listen: Address) -> dict[str, Any]:
     return given
 
 
-def _patient(slow: float) -> type[HttpToolsProtocol]:
-    """A protocol that closes connections whose request does not come along."""
+def most_clients() -> int:
+    """Connections that leave half of the files of this process to the job in it."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MAX_CLIENTS if files == resource.RLIM_INFINITY else min(MAX_CLIENTS, files // 2)
 
-    class Patient(HttpToolsProtocol):
-        """Closes a connection when the head of a request takes too long, or is too long."""
 
-        _limit: asyncio.TimerHandle | None = None
-        _head = 0
+class _Patient(HttpToolsProtocol):
+    """Closes a connection when the head of a request takes too long, or is too long.
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
+    A client that does not take its reply is cut off too: to close its connection would wait
+    until it has taken what is left.
+    """
+
+    slow = SLOW_SECONDS
+    clients = MAX_CLIENTS
+    _limit: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
+    _head = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.clients:
+            transport.abort()
+        else:
             self._wait()
 
-        def data_received(self, data: bytes) -> None:
-            self._head += len(data)
-            super().data_received(data)
-            if self._limit is None:
-                self._head = 0
-            elif self._head > HEAD_BYTES:
-                self.transport.close()
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_reply()
 
-        def on_message_begin(self) -> None:
-            super().on_message_begin()
-            if self._limit is None:
-                self._wait()
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._let_reply()
 
-        def on_headers_complete(self) -> None:
-            self._rest()
-            super().on_headers_complete()
+    def _watch_reply(self) -> None:
+        waiting = self.transport.get_write_buffer_size()
+        self._stalled = self.loop.call_later(self.slow, self._look_at_reply, waiting)
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._rest()
-            super().connection_lost(exc)
+    def _look_at_reply(self, before: int) -> None:
+        if before - self.transport.get_write_buffer_size() < LEAST_RATE * self.slow:
+            self.transport.abort()
+        else:
+            self._watch_reply()
 
-        def _wait(self) -> None:
-            self._limit = self.loop.call_later(slow, self.transport.close)
+    def _let_reply(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
 
-        def _rest(self) -> None:
-            if self._limit is not None:
-                self._limit.cancel()
-                self._limit = None
+    def data_received(self, data: bytes) -> None:
+        self._head += len(data)
+        super().data_received(data)
+        if self._limit is None:
+            self._head = 0
+        elif self._head > HEAD_BYTES:
+            self.transport.close()
 
-    return Patient
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self._limit is None:
+            self._wait()
+
+    def on_headers_complete(self) -> None:
+        self._rest()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._rest()
+        self._let_reply()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._limit = self.loop.call_later(self.slow, self.transport.close)
+
+    def _rest(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+
+def _patient(slow: float, clients: int) -> type[_Patient]:
+    """A protocol with these limits."""
+    return type("Patient", (_Patient,), {"slow": slow, "clients": clients})

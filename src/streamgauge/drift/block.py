@@ -32,7 +32,8 @@ class Block(NamedTuple):
     `came` says where a series has a row, `before` the tick of its last row ahead of the block,
     `steady` which series were never silent in it. `model` has the drift, the variance and the span
     of each, side by side as every evaluation reads them. `other` is as `value` had no row been
-    late, and empty where no row was.
+    late, and empty where no row was. `prior` is the tick walked ahead of the block; `fresh` says
+    which ticks have rows of any series.
     """
 
     ticks: Ints
@@ -42,16 +43,20 @@ class Block(NamedTuple):
     steady: npt.NDArray[np.uint8]
     model: Floats
     other: Floats
+    prior: int
+    fresh: npt.NDArray[np.uint8]
 
 
-def room(n_series: int, ticks: Ints) -> Block:
+def room(n_series: int, ticks: Ints, prior: int = int(ALWAYS)) -> Block:
     """A block to be filled."""
     n, t = n_series, len(ticks)
     none = np.empty((0, 0))
     came = np.zeros((n, t), np.uint8)
     before = np.full(n, ALWAYS, np.int64)
     steady, model = np.ones(n, np.uint8), np.empty((n, 3))
-    return Block(ticks, np.empty((n, t)), came, before, steady, model, none)
+    return Block(
+        ticks, np.empty((n, t)), came, before, steady, model, none, prior, np.zeros(t, np.uint8)
+    )
 
 
 @compiled
@@ -66,6 +71,7 @@ def fill(block, paths, rows, start, stop, revise, newest):  # type: ignore[no-un
     for i in range(start, stop):
         while ticks[j] < row_ticks[i]:
             j += 1
+        block.fresh[j] = 1
         s, x, ts = place[i], column[i], times[i]
         if s < 0 or np.isnan(x) or ts < newest[s]:
             continue

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from streamgauge.drift.block import MU, SPAN, VAR, age
+from streamgauge.drift.cells import TIMER
 from streamgauge.kernel.jit import compiled
 from streamgauge.operators.accumulate import AVG, COUNT, MAX, MIN, SUM
-from streamgauge.operators.emission import ALWAYS
+from streamgauge.operators.emission import ALWAYS, NEVER
 
 
 class Reading(NamedTuple):
@@ -17,7 +19,8 @@ class Reading(NamedTuple):
 
     `mu` and `var` are drift and variance per tick, `span` the ticks they rest on (0: not enough is
     known). `known` members have a value, `silent` of them have none of late; their estimates vary
-    by `unsure`. `other` is the value had no row been late.
+    by `unsure`. `other` is the value had no row been late, `held` the one that rows show: the value
+    of a silent member is its last one there.
     """
 
     value: float
@@ -28,6 +31,7 @@ class Reading(NamedTuple):
     silent: int
     unsure: float
     other: float
+    held: float
 
 
 @compiled
@@ -55,7 +59,7 @@ def linear(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
     born = cells[c].born
     weighted, late = len(links.weight) > 0, len(block.other) > 0
     total, other, mass, mu, var, span, unsure = 0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0
-    known, silent = 0, 0
+    known, silent, held = 0, 0, 0.0
     for i in range(links.pointer[c], links.pointer[c + 1]):
         s = links.member[i]
         v = column[s, j]
@@ -63,10 +67,12 @@ def linear(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
             continue
         late_by = block.other[s, j] - v if late else 0.0
         w = links.weight[i] if weighted else 1.0
+        held += w * v
         if not steady[s]:
             v, quiet, doubt = _bridged(block, paths[s], s, j, v)
             silent += quiet
-            unsure += w * w * doubt
+            # Deviations add up: who falls silent together may move together.
+            unsure += abs(w) * math.sqrt(doubt)
         known += 1
         total += w * v
         other += w * (v + late_by)
@@ -75,11 +81,12 @@ def linear(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
         var += w * w * model[s, VAR]
         span = min(span, model[s, SPAN])
     if known == 0 or (cells[c].op == AVG and mass == 0.0):
-        return Reading(np.nan, 0.0, 0.0, 0.0, known, silent, 0.0, np.nan)
+        return Reading(np.nan, 0.0, 0.0, 0.0, known, silent, 0.0, np.nan, np.nan)
     if cells[c].op == AVG:
-        total, other, mu = total / mass, other / mass, mu / mass
-        var, unsure = var / (mass * mass), unsure / (mass * mass)
-    return Reading(total, mu, var, span, known, silent, unsure, other if late else total)
+        total, other, mu, held = total / mass, other / mass, mu / mass, held / mass
+        var, unsure = var / (mass * mass), unsure / abs(mass)
+    other = other if late else total
+    return Reading(total, mu, var, span, known, silent, unsure * unsure, other, held)
 
 
 @compiled
@@ -89,7 +96,7 @@ def foremost(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
     born = cells[c].born
     late = len(block.other) > 0
     sign = 1.0 if cells[c].op == MAX else -1.0
-    best, other, var, span, unsure = -np.inf, -np.inf, 0.0, np.inf, 0.0
+    best, other, held, var, span, unsure = -np.inf, -np.inf, -np.inf, 0.0, np.inf, 0.0
     known, silent = 0, 0
     for i in range(links.pointer[c], links.pointer[c + 1]):
         s = links.member[i]
@@ -97,6 +104,7 @@ def foremost(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
         if np.isnan(v) or (born != ALWAYS and not _since(block, s, j, born)):
             continue
         late_by = block.other[s, j] - v if late else 0.0
+        held = max(held, sign * v)
         if not steady[s]:
             v, quiet, doubt = _bridged(block, paths[s], s, j, v)
             silent += quiet
@@ -107,8 +115,9 @@ def foremost(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
         var = max(var, model[s, VAR])
         span = min(span, model[s, SPAN])
     if known == 0:
-        return Reading(np.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, np.nan)
-    return Reading(sign * best, 0.0, var, span, known, silent, unsure, sign * other)
+        return Reading(np.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, np.nan, np.nan)
+    best, other, held = sign * best, sign * other, sign * held
+    return Reading(best, 0.0, var, span, known, silent, unsure, other, held)
 
 
 @compiled
@@ -120,7 +129,7 @@ def reading(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
     found = linear(c, j, block, paths, cells, links)
     if op == COUNT:
         n = float(found.known)
-        return Reading(n, 0.0, 0.0, found.span, found.known, 0, 0.0, n)
+        return Reading(n, 0.0, 0.0, found.span, found.known, 0, 0.0, n, n)
     return found
 
 
@@ -171,4 +180,54 @@ def plain(c, block, cells, links):  # type: ignore[no-untyped-def]
 def calm(c, value, links):  # type: ignore[no-untyped-def]
     """The reading of a cell whose members are all there; nothing is said of its drift."""
     known = links.pointer[c + 1] - links.pointer[c]
-    return Reading(value, 0.0, 0.0, np.inf, known, 0, 0.0, value)
+    return Reading(value, 0.0, 0.0, np.inf, known, 0, 0.0, value, value)
+
+
+@compiled
+def turning(block, paths):  # type: ignore[no-untyped-def]
+    """Whether some series falls silent in a block, or is back."""
+    for s in range(len(paths)):
+        if not block.steady[s] and _turn(block, paths[s], s, ALWAYS, NEVER) < NEVER:
+            return True
+    return False
+
+
+@compiled
+def _turn(block, path, s, after, until):  # type: ignore[no-untyped-def]
+    """Tick of a block at which a series falls silent or is back, the first between two ticks."""
+    at, ticks = block.before[s], block.ticks
+    quiet = at != ALWAYS and float(block.prior - at) > path.gap
+    for k in range(len(ticks)):
+        if ticks[k] >= until:
+            break
+        if block.came[s, k]:
+            at = ticks[k]
+        now = at != ALWAYS and float(ticks[k] - at) > path.gap
+        if now != quiet and ticks[k] > after:
+            return ticks[k]
+        quiet = now
+    return until
+
+
+@compiled
+def next_turn(c, after, scene):  # type: ignore[no-untyped-def]
+    """The first tick of the block after one at which a member of a cell falls silent or is back."""
+    block, links, first = scene.block, scene.links, NEVER
+    if scene.cells[c].op == COUNT:
+        return first
+    for i in range(links.pointer[c], links.pointer[c + 1]):
+        s = links.member[i]
+        if not block.steady[s]:
+            first = _turn(block, scene.paths[s], s, after, first)
+    return first
+
+
+@compiled
+def wake(scene):  # type: ignore[no-untyped-def]
+    """Bring deadlines forward to the first tick at which a member falls silent or is back."""
+    memory, cells = scene.memory, scene.cells
+    if not turning(scene.block, scene.paths):
+        return
+    for c in range(len(cells)):
+        if memory.cell[c].regime == TIMER and not cells[c].paused:
+            memory.due[c] = min(memory.due[c], next_turn(c, ALWAYS, scene))

@@ -17,25 +17,29 @@ BLOCK = 25
 BLOCKS = 5
 # Sums of one block of increments: how many, over how long, by how much, squares per time.
 COUNT, TIME, MOVE, SQUARE = range(4)
-# A series is silent after so many of its mean gaps, and of its longest, where none is declared:
-# nights and weekends are no silence.
-MEAN_GAPS, LONGEST_GAPS = 8.0, 2.0
+# Where no gap is declared, a series is silent after so many of its usual gaps. The usual gap is the
+# second largest of the longest gaps of its blocks, about the 98th percentile of its last hundred:
+# one silence does not make the next one usual, and is forgotten with its block.
+USUAL_GAPS = 2.0
+# Until there are four blocks: so many mean gaps, and of the longest as many as of usual ones.
+MEAN_GAPS, ENOUGH_GAPS = 8.0, 100.0
 # Longest time between two estimates, in increments of the series.
 LONGEST = 50.0
 
 
 # What is known of a series. `value`, `tick`, `ts` are its newest row; `missed` is what a late row
 # that came too late would have made of the value. `sums` has the blocks of increments, `block` the
-# one being filled. `mu` and `var` are drift and variance per tick as of `estimated`, from `span`
-# ticks and `items` increments; `due` is when they are estimated again; `gap` is how long it may be
-# silent, `widest` its longest gap.
-_REAL = "value missed mu var span items gap widest"
+# one being filled, `widths` the longest gap of each. `mu` and `var` are drift and variance per tick
+# as of `estimated`, from `span` ticks and `items` increments; `due` is when they are estimated
+# again; `gap` is how long it may be silent.
+_REAL = "value missed mu var span items gap"
 _WHOLE = "tick ts missed_ts block estimated due"
 PATH = np.dtype(
     [
         *((name, "f8") for name in _REAL.split()),
         *((name, "i8") for name in _WHOLE.split()),
         ("sums", "f8", (BLOCKS, 4)),
+        ("widths", "f8", (BLOCKS,)),
     ]
 )
 
@@ -62,17 +66,34 @@ def take_in(paths, s, tick, value):  # type: ignore[no-untyped-def]
     if np.isnan(before) or at >= tick:
         return
     gap, move = float(tick - at), value - before
-    paths[s].widest = max(gap, paths[s].widest)
-    sums = paths[s].sums
+    sums, widths = paths[s].sums, paths[s].widths
     held = paths[s].block
     if sums[held, COUNT] >= BLOCK:
         held = (held + 1) % BLOCKS
         paths[s].block = held
         sums[held, :] = 0.0
+        widths[held] = 0.0
     sums[held, COUNT] += 1.0
     sums[held, TIME] += gap
     sums[held, MOVE] += move
     sums[held, SQUARE] += move * move / gap
+    widths[held] = max(gap, widths[held])
+
+
+@compiled
+def learned_gap(widths, time, n):  # type: ignore[no-untyped-def]
+    """Longest gap that is no silence yet, in ticks, from `n` gaps of `time` ticks in all."""
+    largest, second, known = 0.0, 0.0, 0
+    for width in widths:
+        known += width > 0.0
+        if width > largest:
+            largest, second = width, largest
+        elif width > second:
+            second = width
+    # Blocks of a state that did not keep their longest gaps have none.
+    if n < ENOUGH_GAPS or known * BLOCK < ENOUGH_GAPS:
+        return max(MEAN_GAPS * time / n, USUAL_GAPS * largest)
+    return USUAL_GAPS * second
 
 
 @compiled
@@ -96,7 +117,7 @@ def estimate(paths, s, now, declared_gap):  # type: ignore[no-untyped-def]
         # As much again as is known: the first estimates are rough.
         wait = min(wait, 0.5 * time)
     paths[s].mu, paths[s].var, paths[s].span, paths[s].items = mu, var, time, n
-    learned = max(MEAN_GAPS * time / n, LONGEST_GAPS * paths[s].widest)
+    learned = learned_gap(paths[s].widths, time, n)
     paths[s].gap = declared_gap if declared_gap > 0.0 else learned
     paths[s].estimated = now
     paths[s].due = now + np.int64(wait)

@@ -13,10 +13,13 @@ import numpy as np
 from streamgauge.drift.answer import note_wait, outside, publish, tolerance, watched
 from streamgauge.drift.cells import TIMER
 from streamgauge.drift.deadline import ABOVE, wait
-from streamgauge.drift.evaluate import plain, reading, values
+from streamgauge.drift.evaluate import next_turn, plain, reading, values
 from streamgauge.drift.extremes import phi1, push, run, top
-from streamgauge.drift.timer import judge
+from streamgauge.drift.timer import judge, stirred
 from streamgauge.kernel.jit import compiled
+
+# Values of a window hang together: they are taken for as many times more whose order says nothing.
+WINDOWS = 4.0
 
 
 @compiled
@@ -32,10 +35,14 @@ def over_window(c, first, last, scratch, peaks, scene, extremes):  # type: ignor
         extremes = run(extremes, deque, ticks, scratch[first:last], window, peaks[first:last])
     else:
         for k in range(first, last):
-            value = sign * reading(c, k, block, scene.paths, cells, scene.links).value
-            if not np.isnan(value) and block.ticks[k] >= opened:
-                extremes = push(extremes, deque, block.ticks[k], value, window)
+            found = reading(c, k, block, scene.paths, cells, scene.links)
+            # What is carried on over a silence is the answer while it lasts, and is never kept.
+            shown = block.fresh[k] and not np.isnan(found.held)
+            if shown and block.ticks[k] >= opened:
+                extremes = push(extremes, deque, block.ticks[k], sign * found.held, window)
             peaks[k] = top(extremes, deque, block.ticks[k], window)
+            if found.silent > 0:
+                peaks[k] = np.fmax(peaks[k], sign * found.value)
     for k in range(first, last):
         peaks[k] *= sign
     return extremes
@@ -51,18 +58,34 @@ def surely(confidence):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def vouched(confidence, known, span, spacing):  # type: ignore[no-untyped-def]
+    """Longest wait of an extreme, in ticks, whatever its model says.
+
+    What did not come in `known` ticks comes within a wait w with a chance of about w / known, where
+    the order of the values says nothing, and leaves the answer wrong for half of the wait. The
+    model is looked at again before as much time has passed as it rests on.
+    """
+    return max(spacing, min(2.0 * (1.0 - confidence) * known, span))
+
+
+@compiled
 def peak_due(mine, asked, tick, peak, found, scene, extremes):  # type: ignore[no-untyped-def]
     """Deadline of an extreme that was just published."""
     sign, eps = asked.sign, tolerance(mine, asked)
     leaves = float(phi1(extremes, asked.deque, tick, asked.window, eps))
     rise = eps + sign * (peak - found.value)
     table, sure = scene.tables[asked.law], surely(asked.confidence)
-    passes = wait(table, sign * found.mu, found.var, rise, found.span, 1.0, sure, ABOVE)
-    longest = min(leaves, passes, 1e15)
+    var = found.var
+    if var == 0.0 and found.span > 0.0:
+        var = stirred(eps, found.span)
+    passes = wait(table, sign * found.mu, var, rise, found.span, 1.0, sure, ABOVE)
+    known = min(float(tick - max(mine.begun, asked.opened)), WINDOWS * float(asked.window))
+    longest = min(leaves, passes, vouched(asked.confidence, known, found.span, scene.spacing))
     if np.isnan(longest) or found.span <= 0.0:
         longest = 1.0
-    # Every wait of an extreme is judged at its end, and never lengthened by that.
-    longest *= math.exp(min(0.0, mine.trust))
+    # Every wait of an extreme is judged at its end. Luck is not saved up: it may be a calm's.
+    mine.trust = min(mine.trust, 0.0)
+    longest *= math.exp(mine.trust)
     mine.wait = -max(1.0, longest)
     if found.silent > 0:
         longest = min(longest, float(scene.again))
@@ -75,14 +98,15 @@ def answer_peak(c, tick, peak, found, scene, extremes, out, n_out):  # type: ign
     mine, asked, timer = scene.memory.cell[c], scene.cells[c], False
     if mine.regime == TIMER:
         timer = True
-        if mine.evaluations > 0 and found.silent == 0:
+        if mine.evaluations > 0 and mine.silent == 0 and found.silent == 0:
             judge(mine, outside(mine, asked, tick, peak), asked.confidence, False)
     elif not watched(mine, asked, tick, peak, found, scene.again):
         return out, n_out
     note_wait(mine, tick)
     out, n_out = publish(c, mine, asked, tick, peak, 0.0, found, scene.epoch, out, n_out)
     if timer:
-        scene.memory.due[c] = peak_due(mine, asked, tick, peak, found, scene, extremes)
+        due = peak_due(mine, asked, tick, peak, found, scene, extremes)
+        scene.memory.due[c] = min(due, next_turn(c, tick, scene))
     return out, n_out
 
 

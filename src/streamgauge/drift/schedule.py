@@ -1,8 +1,10 @@
 """Schedule: which cells are evaluated when there is not enough capacity for all that are due.
 
-Capacity is what evaluations may read of their members at a tick. While it suffices, every cell is
-evaluated at its deadline. When it does not, cells are taken in the order of what their lateness
-costs for what their evaluation takes; the others stay due, and their lateness is written down.
+Capacity is what evaluations may read of their members at a tick; each pool of cells has its share.
+While it suffices, every cell is evaluated at its deadline. When it does not, cells are taken in the
+order of what their lateness costs for what their evaluation takes, as long as the pool has reads
+left; the others stay due, and their lateness is written down. What the last cell takes too much is
+missing at the next tick, so that a cell with more members than the share has its turn too.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import math
 import numpy as np
 
 from streamgauge.drift.cells import TIMER
-from streamgauge.drift.evaluate import reading
+from streamgauge.drift.evaluate import reading, wake
 from streamgauge.drift.peaks import answer_peak, over_window
 from streamgauge.drift.walk import answer_timed, answer_watched
 from streamgauge.kernel.jit import compiled
@@ -21,20 +23,25 @@ from streamgauge.operators.emission import ALWAYS
 
 
 @compiled
-def price(c, links):  # type: ignore[no-untyped-def]
-    """Members that an evaluation reads."""
-    return max(1, links.pointer[c + 1] - links.pointer[c])
+def price(c, j, scene):  # type: ignore[no-untyped-def]
+    """Members with a value, which an evaluation reads."""
+    links, value, n = scene.links, scene.block.value, 0
+    for i in range(links.pointer[c], links.pointer[c + 1]):
+        n += not np.isnan(value[links.member[i], j])
+    return n
 
 
 @compiled
-def model(c, scene):  # type: ignore[no-untyped-def]
-    """Drift and deviation per tick of a cell, by its members."""
-    paths, links = scene.paths, scene.links
+def model(c, j, scene):  # type: ignore[no-untyped-def]
+    """Drift and deviation per tick of a cell, by its members with a value."""
+    paths, links, value = scene.paths, scene.links, scene.block.value
     mu, var, mass = 0.0, 0.0, 0.0
     weighted = len(links.weight) > 0
     for i in range(links.pointer[c], links.pointer[c + 1]):
-        w = links.weight[i] if weighted else 1.0
         s = links.member[i]
+        if np.isnan(value[s, j]):
+            continue
+        w = links.weight[i] if weighted else 1.0
         mu += w * paths[s].mu
         var += w * w * paths[s].var
         mass += w
@@ -50,44 +57,56 @@ def penalty(mu, sigma, late):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def urgency(c, tick, scene):  # type: ignore[no-untyped-def]
+def urgency(c, j, cost, scene):  # type: ignore[no-untyped-def]
     """How fast the penalty of a cell grows, for what its evaluation takes."""
-    mu, sigma = model(c, scene)
+    mu, sigma = model(c, j, scene)
     due = scene.memory.due[c]
-    slack = 1.0 if due == ALWAYS else float(max(1, tick - due + 1))
-    return (mu + sigma / math.sqrt(slack)) / price(c, scene.links)
+    slack = 1.0 if due == ALWAYS else float(max(1, scene.block.ticks[j] - due + 1))
+    return (mu + sigma / math.sqrt(slack)) / cost
 
 
 @compiled
-def _due(tick, scene, due):  # type: ignore[no-untyped-def]
-    """Write the cells that are due at a tick; say how many."""
-    memory, cells, n = scene.memory, scene.cells, 0
+def _due(j, scene, due, costs):  # type: ignore[no-untyped-def]
+    """Write the cells that are due at a tick and what they cost; say how many."""
+    memory, cells, n, tick = scene.memory, scene.cells, 0, scene.block.ticks[j]
     for c in range(len(cells)):
         if tick < cells[c].opened or cells[c].paused:
             continue
-        if memory.cell[c].regime != TIMER or memory.due[c] <= tick:
-            due[n] = c
+        timer = memory.cell[c].regime == TIMER
+        if timer and memory.due[c] > tick:
+            continue
+        cost = price(c, j, scene)
+        if cost > 0:
+            due[n], costs[n] = c, cost
             n += 1
+        elif timer:
+            memory.due[c] = tick + 1
     return n
 
 
 @compiled
-def _chosen(tick, before, due, capacity, scene):  # type: ignore[no-untyped-def]
+def _chosen(j, before, due, costs, pools, scene):  # type: ignore[no-untyped-def]
     """The due cells that fit, in the order of their numbers; the others are late from now on."""
-    memory, links, total = scene.memory, scene.links, 0
-    for c in due:
-        total += price(c, links)
-    if total <= capacity:
-        return due
-    rank = np.empty(len(due))
+    memory = scene.memory
+    left = pools.share - pools.owed
+    needed = np.zeros(len(left), np.int64)
     for k in range(len(due)):
-        rank[k] = -urgency(due[k], tick, scene)
+        needed[pools.of[due[k]]] += costs[k]
+    short = needed > left
+    pools.owed[:] = 0
+    if not short.any():
+        return due
+    rank = np.zeros(len(due))
+    for k in range(len(due)):
+        if short[pools.of[due[k]]]:
+            rank[k] = -urgency(due[k], j, costs[k], scene)
     taken = np.zeros(len(due), np.bool_)
-    left = capacity
     for k in np.argsort(rank, kind="mergesort"):
-        cost = price(due[k], links)
-        taken[k] = cost <= left
-        left -= cost if taken[k] else 0
+        pool = pools.of[due[k]]
+        taken[k] = left[pool] > 0
+        left[pool] -= costs[k] if taken[k] else 0
+    for p in range(len(left)):
+        pools.owed[p] = max(0, -left[p])
     for k in range(len(due)):
         c = due[k]
         if not taken[k] and memory.cell[c].regime == TIMER and memory.due[c] > before:
@@ -96,25 +115,27 @@ def _chosen(tick, before, due, capacity, scene):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def walk_within(scene, before, capacity, extremes, out):  # type: ignore[no-untyped-def]
+def walk_within(scene, before, pools, extremes, out):  # type: ignore[no-untyped-def]
     """Bring all cells over a block of ticks within a capacity; `before` is the tick ahead of it."""
     cells, memory, block = scene.cells, scene.memory, scene.block
     n, n_out = len(block.ticks), np.int64(0)
     scratch, peaks = np.empty(n), np.empty(n)
     # How far the deque of each extreme has come: it must not know of ticks after an evaluation.
     done = np.zeros(len(extremes.length), np.int64)
-    due = np.empty(len(cells), np.int64)
+    due, costs = np.empty(len(cells), np.int64), np.empty(len(cells), np.int64)
+    wake(scene)
     for j in range(n):
         tick = block.ticks[j]
-        waiting = due[: _due(tick, scene, due)]
-        for c in _chosen(tick, before, waiting, capacity, scene):
+        n_due = _due(j, scene, due, costs)
+        for c in _chosen(j, before, due[:n_due], costs[:n_due], pools, scene):
             timer = memory.cell[c].regime == TIMER
             if timer and ALWAYS < memory.due[c] <= before:
-                mu, sigma = model(c, scene)
+                mu, sigma = model(c, j, scene)
                 memory.cell[c].penalty += penalty(mu, sigma, float(tick - memory.due[c]))
             found = reading(c, j, block, scene.paths, cells, scene.links)
             if found.known == 0:
-                memory.due[c] = tick + 1
+                # The deadline of a cell that is not on a timer is never looked at but for its rank.
+                memory.due[c] = tick + 1 if timer else memory.due[c]
             elif cells[c].window > 0:
                 deque = cells[c].deque
                 extremes = over_window(c, done[deque], j + 1, scratch, peaks, scene, extremes)

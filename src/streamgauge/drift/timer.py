@@ -42,8 +42,9 @@ ROUGH = 0.6
 # A drift within its noise is taken for none, with so much of the squared noise left as doubt: most
 # values do not drift, but a small drift must not be ruled out either.
 DRIFTLESS = 0.5
-# A wait is so many times what has been seen at most.
-LEAP = 1.5
+# A wait is so many times what has been seen at most, and where few misses are allowed so many times
+# their share: what has not come yet may come within the wait.
+LEAP, ALLOWED = 1.5, 30.0
 FARTHEST = 1 << 20
 # How far one look moves the logarithm of the waits, and the share of the misses that is aimed at.
 STEP = 0.1
@@ -85,6 +86,12 @@ def learn(mine, now, value, var, eps):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def stirred(eps, seen):  # type: ignore[no-untyped-def]
+    """Variance per tick of a value that has not moved: it may, by all that counts, next time."""
+    return (CLIP * eps) ** 2 / seen
+
+
+@compiled
 def variance(mine, reading, eps):  # type: ignore[no-untyped-def]
     """Usual variance of a cell per tick; how much of it is now; how smooth its moves are."""
     seen, foretold = float(mine.seen), float(mine.foretold)
@@ -98,8 +105,7 @@ def variance(mine, reading, eps):  # type: ignore[no-untyped-def]
     elif seen > 0.0:
         usual = max(usual, mine.squares / seen)
     if usual == 0.0:
-        # It has not moved yet; who knows that it will not, by all that counts, next time.
-        usual = (CLIP * eps) ** 2 / max(seen, reading.span)
+        usual = stirred(eps, max(seen, reading.span))
     return usual, max(now, CALM), smooth
 
 
@@ -183,7 +189,9 @@ def plan(mine, asked, reading, eps, spacing, table):  # type: ignore[no-untyped-
     # Luck is not saved up: it may be that of a calm that ends.
     mine.trust = min(mine.trust, 0.0)
     longest *= corrected(mine) * (1.0 - ROUGH * (1.0 - smooth))
-    farthest = min(float(FARTHEST) * spacing, LEAP * max(float(mine.seen), reading.span))
+    # Of more than the last waits nothing is known: a wait may always be a few of those.
+    leap = min(LEAP, max(ALLOWED * (1.0 - asked.confidence), 4.0 / RECALL))
+    farthest = min(float(FARTHEST) * spacing, leap * max(float(mine.seen), reading.span))
     return max(min(longest, farthest), spacing)
 
 

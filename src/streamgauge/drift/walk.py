@@ -15,7 +15,7 @@ from streamgauge.drift.answer import (
     watched,
 )
 from streamgauge.drift.cells import TIMER
-from streamgauge.drift.evaluate import calm, plain, reading, values
+from streamgauge.drift.evaluate import calm, next_turn, plain, reading, values, wake
 from streamgauge.drift.peaks import walk_peak
 from streamgauge.drift.timer import compare, judge, learn, next_due, plan, slope_of
 from streamgauge.kernel.jit import compiled
@@ -44,9 +44,10 @@ def answer_timed(c, tick, found, scene, out, n_out):  # type: ignore[no-untyped-
     table, eps = scene.tables[asked.law], tolerance(mine, asked)
     longest = plan(mine, asked, found, eps, scene.spacing, table)
     if found.silent > 0:
-        scene.memory.due[c] = tick + max(1, int(min(longest, scene.again)))
+        due = tick + max(1, int(min(longest, scene.again)))
     else:
-        scene.memory.due[c] = next_due(mine, asked, tick, longest, scene.spacing)
+        due = next_due(mine, asked, tick, longest, scene.spacing)
+    scene.memory.due[c] = min(due, next_turn(c, tick, scene))
     return out, n_out
 
 
@@ -125,6 +126,7 @@ def walk(scene, extremes, out):  # type: ignore[no-untyped-def]
     # A literal would have all that is called compiled twice.
     last, n_out = ticks[-1], np.int64(0)
     no_peaks = len(extremes.length) == 0
+    wake(scene)
     for c in range(len(due)):
         if due[c] > last and (no_peaks or cells[c].window == 0):
             continue

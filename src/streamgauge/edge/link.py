@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -57,7 +57,7 @@ class Credentials:
     Parameters
     ----------
     token
-        Sent with each report over HTTP.
+        Shown with each report over HTTP; over a broker reports are signed with it.
     user, password
         For a broker.
     ca
@@ -66,9 +66,9 @@ class Credentials:
         The agent's own certificate, where the other side asks for one.
     """
 
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     user: str | None = None
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
     ca: Path | None = None
     cert: Path | None = None
     key: Path | None = None

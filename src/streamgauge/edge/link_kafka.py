@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from streamgauge.edge.link import Credentials, LinkDown
 from streamgauge.edge.mailbox import Mailbox
+from streamgauge.edge.signing import signed
 from streamgauge.kernel.errors import BindError, MissingRuntime
 
 try:
@@ -37,7 +38,7 @@ class KafkaLink:
     stream, agent
         The stream names the topics, the agent is the key.
     credentials
-        User, password and certificates.
+        User, password and certificates, and the token that reports are signed with.
     wake
         Called when a reply comes that nobody waits for.
     """
@@ -53,6 +54,7 @@ class KafkaLink:
         self.url = url
         self.up, self.down = topics(stream)
         self.agent = agent.encode()
+        self._stream, self._token = stream, credentials.token
         self._settings = settings(url, credentials)
         self._mail = Mailbox(wake)
         self._producer: Any = None
@@ -68,7 +70,8 @@ class KafkaLink:
         if not self._ready.wait(timeout):
             raise self._down(f"topic {self.down} was not found within {timeout:g} s")
         self._mail.expect(report)
-        self._producer.produce(self.up, report, key=self.agent)
+        carried = signed(report, self._token, self._stream)
+        self._producer.produce(self.up, carried, key=self.agent)
         self._producer.poll(0)
         reply = self._mail.wait(deadline, lambda: not self._halt.is_set())
         if reply is None:

@@ -14,6 +14,7 @@ from typing import Any
 from streamgauge.edge.link import Credentials, LinkDown, LinkRefused
 from streamgauge.edge.mailbox import Mailbox
 from streamgauge.edge.mqtt_client import KEEPALIVE, QOS, BrokerAddress, check_installed
+from streamgauge.edge.signing import signed
 from streamgauge.kernel.errors import BindError
 
 
@@ -27,7 +28,7 @@ class MqttLink:
     stream, agent
         Names in the topics.
     credentials
-        User, password and certificates.
+        User, password and certificates, and the token that reports are signed with.
     wake
         Called when a reply comes that nobody waits for.
     """
@@ -40,6 +41,7 @@ class MqttLink:
         credentials: Credentials,
         wake: Callable[[], None] = lambda: None,
     ) -> None:
+        self._stream, self._token = stream, credentials.token
         check_topic_part(stream)
         check_topic_part(agent)
         self.up = f"streamgauge/v1/{stream}/up/{agent}"
@@ -54,7 +56,7 @@ class MqttLink:
         if client is None or not client.is_connected():
             client = self.broker.connect(self.down, self._take, timeout)
         self._mail.expect(report)
-        client.publish(self.up, report, QOS)
+        client.publish(self.up, signed(report, self._token, self._stream), QOS)
         reply = self._mail.wait(deadline, client.is_connected)
         if reply is None:
             lost = not client.is_connected()

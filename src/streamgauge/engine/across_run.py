@@ -14,7 +14,7 @@ from streamgauge.contracts.estimate import Estimate
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import UNSTARTED, StreamRun
 from streamgauge.engine.store import Store, empty_store, with_history, with_page
-from streamgauge.engine.summary_piece import awake_beats
+from streamgauge.engine.summary_piece import due_ticks
 from streamgauge.engine.view_run import frontier
 from streamgauge.kernel.keys import items, keys
 from streamgauge.kernel.time import HOUR
@@ -26,6 +26,7 @@ from streamgauge.operators.functions import Functions
 from streamgauge.plan.across import owner
 from streamgauge.plan.part import Part
 from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.silence import patience
 from streamgauge.plan.summary import named_model
 from streamgauge.streams.stream import Stream
 from streamgauge.synopses.distinct.set_expression import SetExpression
@@ -72,6 +73,7 @@ class AcrossRun:
     registry: Registry
     standing: Standing
     state: AcrossState
+    _opened: bool = False
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -138,6 +140,7 @@ class AcrossRun:
             )
         if any(run.state.first != UNSTARTED for run in self._runs(runs)):
             self._fill(runs, epoch)
+            self._opened = state.prev != UNSTARTED and self.standing.query.history
 
     def _runs(self, runs: dict[str, StreamRun]) -> list[StreamRun]:
         return [runs[part.stream] for part in self.parts]
@@ -174,8 +177,12 @@ class AcrossRun:
             known.waiting = with_page(known.waiting, stream, page)
         now = frontier(runs, self.streams)
         out, n_out = empty_answers(), 0
+        if self._opened and self.standing.status == "running":
+            # New, over streams that have begun: what is kept answers at the instant reached.
+            out, n_out = self._answer(state.prev // self.tick, page.number, runs, out, n_out)
+        self._opened = False
         if now == UNSTARTED or now <= state.prev:
-            return Given(out[:0], [""])
+            return Given(out[:n_out], [""], *self.sworn)
         for tick in self._checks(now, page.number):
             self._fold(tick * self.tick)
             if self.standing.status == "running":
@@ -185,7 +192,7 @@ class AcrossRun:
         return Given(out[:n_out], [""], *self.sworn)
 
     def _checks(self, now: int, epoch: int) -> list[int]:
-        """Ticks to visit: whole steps at which one of the streams is awake."""
+        """Ticks to visit: whole steps within the patience of the query after a row."""
         state, tick = self.state, self.tick
         effects = [known.waiting.eff[known.waiting.eff <= now] for known in state.parts]
         with_rows: Ints = np.unique(np.concatenate(effects)) // tick
@@ -197,7 +204,8 @@ class AcrossRun:
             begun = state.prev // tick
         rest = HOUR // tick
         span = Span(begun, now // tick, state.awake_until, rest, tick, epoch)
-        visits = awake_beats(with_rows, span, self.step // tick)
+        reach = max(part.window.length + self._slide(part) for part in self.parts)
+        visits = due_ticks(with_rows, span, self.step // tick, patience(self.step, reach) // tick)
         self._wake(now)
         return [visit for visit in visits if visit * tick <= now]
 
@@ -242,7 +250,7 @@ class AcrossRun:
         answer = self.standing.query.answer
         given: tuple[Floats, int] = give_bars(
             self.state.memory, out, n_out, self.standing.id, CADENCES[answer.kind], answer.by,
-            tick, epoch, bars, counts, covered,
+            tick, epoch, bars, counts, covered, False,
         )  # fmt: skip
         return given
 
@@ -270,14 +278,18 @@ class AcrossRun:
         self, part: Part, known: PartState, now: int, runs: dict[str, StreamRun]
     ) -> float:
         """Share of a stream's window from which no row is missing."""
-        if part.window.kind != "range":
-            return 1.0
+        window = part.window
         stream, run = self.registry.stream(part.stream), runs[part.stream].state
         first = (run.first - 1) * stream.tick if run.first != UNSTARTED else now
+        if window.kind == "landmark" and self.standing.query.history:
+            vouched = known.whole if known.whole >= window.start else BEGINNING
+            return float(coverage_of(now, 0, max(window.start, first), vouched, BEGINNING))
+        if window.kind != "range":
+            return 1.0
         since = BEGINNING if self.standing.query.history else self.state.born
         edge = now // self._slide(part) * self._slide(part)
         vouched = max(first, known.whole)
-        return float(coverage_of(edge, part.window.length, 0, vouched, since))
+        return float(coverage_of(edge, window.length, 0, vouched, since))
 
 
 def item_keys(

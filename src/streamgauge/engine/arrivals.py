@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamgauge.engine.catalog import newest_snapshot
-from streamgauge.engine.lander import source_files
+from streamgauge.engine.landed_files import source_files
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.streams.stream import Stream

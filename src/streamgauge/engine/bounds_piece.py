@@ -138,7 +138,7 @@ class BoundsPiece:
         columns: list[tuple[Any, ...]] = []
         team, place, listed, at = [], [], [], 0
         for standing, (number, version, size) in zip(self.standings, self.who, strict=True):
-            if standing.status == "running":
+            if bench.active(standing):
                 key = self.keys[number, version]
                 kin = self.kin[key]
                 columns += [_row(standing, bench)] * size
@@ -149,8 +149,8 @@ class BoundsPiece:
         teams = _joined(team, np.int32)
         order = np.argsort(teams, kind="stable")
         places = _joined(place, np.int64)[order]
-        query, op, cadence, every, by = (
-            (list(c) for c in zip(*columns, strict=True)) if columns else ([],) * 5
+        query, op, cadence, period, patience, by = (
+            (list(c) for c in zip(*columns, strict=True)) if columns else ([],) * 6
         )
         groups = Interner()
         texts = [groups.add(self.texts[p]) for p in places.tolist()]
@@ -158,11 +158,13 @@ class BoundsPiece:
             np.array(query, np.int32)[order],
             np.array(op, np.int32)[order],
             np.array(cadence, np.int32)[order],
-            np.array(every, np.int64)[order],
+            np.array(period, np.int64)[order],
+            np.array(patience, np.int64)[order],
             np.array(by, np.float64)[order],
             teams[order],
             np.array(texts, np.int32),
             _joined(listed, np.float64)[order],
+            np.array([bool(self.texts[p]) for p in places.tolist()], np.bool_),
         )
         ends = np.searchsorted(cells.team, np.arange(n_teams + 1)).astype(np.int64)
         return Compiled(cells, self._teams(bench, ends), places, groups.values)
@@ -240,9 +242,8 @@ class BoundsPiece:
 def _row(standing: Standing, bench: Bench) -> tuple[Any, ...]:
     """What all cells of a query have in common."""
     query = standing.query
-    every = max(1, query.answer.period // bench.stream.tick)
-    kind = CADENCES[query.answer.kind]
-    return standing.id, query.select.code, kind, every, query.answer.by
+    kind, period, patience = bench.cadence(standing, None)
+    return standing.id, query.select.code, CADENCES[kind], period, patience, query.answer.by
 
 
 def _seen(bench: Bench) -> int:

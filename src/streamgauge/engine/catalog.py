@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamgauge.kernel.errors import Cleared
-from streamgauge.kernel.files import number_name, numbered, read_json
+from streamgauge.kernel.errors import Cleared, StateTooOld
+from streamgauge.kernel.files import damaged, number_name, numbered, read_json, reading
 from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, refuse_cleared
@@ -16,13 +16,18 @@ def newest_snapshot(home: Home, upto: int) -> dict[str, Any]:
     """The newest snapshot at or before a page, or an empty one."""
     while True:
         numbers = [number for number in numbered(home.registry, ".json") if number <= upto]
+        broken: StateTooOld | None = None
         for number in reversed(numbers):
             try:
-                found: dict[str, Any] = read_json(home.registry / number_name(number, ".json"))
+                return read_snapshot(home, number)
             except FileNotFoundError:
                 continue
-            return found
-        if not numbers:
+            except StateTooOld as error:
+                # An older one and the pages since say the same.
+                broken = broken or error
+        if broken is not None and home.cleared():
+            raise broken
+        if broken is not None or not numbers:
             # Nothing can be told of pages whose changes were cleared away.
             if upto:
                 refuse_cleared(home, upto)
@@ -35,6 +40,19 @@ def newest_snapshot(home: Home, upto: int) -> dict[str, Any]:
         "inbox": [],
         "held": {},
     }
+
+
+def read_snapshot(home: Home, number: int) -> dict[str, Any]:
+    """One snapshot; StateTooOld where it is damaged."""
+    path = home.registry / number_name(number, ".json")
+    what = f"the snapshot of what was registered after page {number}"
+    with reading(path, what):
+        found: dict[str, Any] = read_json(path, what)
+        if found["registry"]["epoch"] != number:
+            raise damaged(path, what, f"it is one of page {found['registry']['epoch']}")
+        for part in ("peaks", "taken", "begun", "held"):
+            dict(found.get(part, {}))
+        return found
 
 
 def registry_at(
@@ -63,12 +81,26 @@ def registry_at(
 def expected_registry(home: Home) -> Registry:
     """What will hold once the journal is worked off and the inbox is empty."""
     while True:
+        before = set(inbox.names(home))
         registry = registry_at(home, Journal(home).last())
         try:
             waiting = inbox.waiting(home, set())
         except FileNotFoundError:
+            continue
+        if before - set(inbox.names(home)):
             # A job took a record into a page after we had looked for pages: look again.
             continue
         for _, record in waiting:
             registry.apply([record], epoch=registry.epoch + 1)
         return registry
+
+
+def follow_widening(home: Home, registry: Registry, after: int) -> int:
+    """Take in the columns that pages after one have widened; return the newest page."""
+    journal = Journal(home)
+    last = journal.last()
+    if any(stream.widenable for stream in registry.streams.values()):
+        for number in range(max(after, home.cleared()) + 1, last + 1):
+            changes = [change for change in journal.page(number).changes if change["do"] == "widen"]
+            registry.apply(changes, epoch=registry.epoch)
+    return last

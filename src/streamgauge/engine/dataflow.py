@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from streamgauge.engine.resample import resampled
 from streamgauge.engine.store import Store
+from streamgauge.log.segments import read_parquet
 from streamgauge.operators.codes import row_codes
 from streamgauge.operators.delta import Delta, consolidated, joined
 from streamgauge.operators.evaluate import evaluate
@@ -160,7 +160,7 @@ class Dataflow:
         for (at, path), end in zip(versions, ends, strict=True):
             if at > self.now or end <= self.prev:
                 continue
-            rows = pq.read_table(path, columns=list(node.schema.names))
+            rows = read_parquet(path, f"the copy of table {node.table!r}", node.schema.names)
             rows = rows.cast(node.schema.to_arrow())
             parts.append(Delta.of(rows, max(at, self.prev)))
             if end <= self.now:

@@ -53,7 +53,7 @@ class DecayPiece:
 
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries."""
-        self.seats.arrange(queries, max(1, len(self.groups.texts)), lambda standing: 0)
+        self.seats.arrange(bench, queries, max(1, len(self.groups.texts)), lambda standing: 0)
         self.compiled = bench.asked(self.seats.active)
 
     def adopt(self, other: DecayPiece) -> None:

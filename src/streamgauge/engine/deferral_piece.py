@@ -14,7 +14,8 @@ from streamgauge.drift.answer import Scene
 from streamgauge.drift.cells import WATCH, Memory, Records, fresh, picked
 from streamgauge.drift.paths import estimate_due, no_paths, with_room
 from streamgauge.drift.peaks import fill_peaks
-from streamgauge.drift.regime import choose
+from streamgauge.drift.pools import Pools, shares_of
+from streamgauge.drift.regime import choose, watched_share
 from streamgauge.drift.schedule import walk_within
 from streamgauge.drift.walk import walk
 from streamgauge.engine.family import Family
@@ -22,6 +23,7 @@ from streamgauge.engine.naming import Groups
 from streamgauge.engine.pieces import Bench, Given, arrivals
 from streamgauge.engine.roster import Kin, Roster, compiled, kin_of
 from streamgauge.engine.rows import Rows
+from streamgauge.engine.watching import Watching, watching
 from streamgauge.operators.emission import (
     ALWAYS,
     GIVEN,
@@ -65,7 +67,8 @@ class DeferralPiece:
 
     `who` has number, version and number of cells of each query; `begun` the tick after which a
     query with an extreme knows all values. `ticks` counts the ticks walked, `recent` are the last
-    of them, `rows` counts rows; `families` has the groups of series by columns.
+    of them, `rows` counts rows; `families` has the groups of series by columns. Cells are in
+    `pools` (0: of state that was written without), which have taken what is `owed` too much.
     """
 
     key: DeferralKey
@@ -79,6 +82,9 @@ class DeferralPiece:
     spacing: float = 1.0
     families: dict[tuple[str, ...], Family] = field(default_factory=dict)
     begun: dict[tuple[int, int], int] = field(default_factory=dict)
+    pools: int = 0
+    owed: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    watching: tuple[Watching, Watching] = field(default_factory=lambda: (Watching(), Watching()))
     roster: Roster | None = None
     standings: list[Standing] = field(default_factory=list)
     windowed: list[Standing] = field(default_factory=list)
@@ -88,18 +94,35 @@ class DeferralPiece:
 
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries of this shard; cells that stay keep their memory."""
+        self._share_out(bench)
         self.standings = [s for s in queries if _mine(s, bench)]
         self.windowed = [s for s in self.standings if s.query.over is not None]
         asked = dict.fromkeys(s.query.group_by for s in self.standings if s.query.group_by)
         self.families = {
-            by: self.families.get(by) or Family(Groups(by, bench.shard, bench.shards))
+            by: self.families.get(by)
+            or Family(Groups(by, bench.shard, bench.shards, pools=bench.pools))
             for by in asked
         }
         self._compile(bench, registry.tables)
+        self.watching = watching(queries, self.kin)
+
+    def _share_out(self, bench: Bench) -> None:
+        """Put the cells into pools; those of earlier state begin anew where they lie elsewhere."""
+        if self.pools == 0:
+            if (self.ticks or self.who) and bench.pools % bench.shards:
+                self.who, self.memory, self.extremes = [], fresh(0), deques.fresh(0)
+                self.kin, self.roster, self.begun = {}, None, {}
+                for family in self.families.values():
+                    family.share_out(bench)
+            self.pools = bench.pools
+        if bench.stream.capacity is not None and len(self.owed) == 0:
+            self.owed = np.zeros(self.pools, np.int64)
 
     def adopt(self, other: DeferralPiece) -> None:
         """Take over what another copy has compiled; what follows the series is made anew."""
         self.standings, self.windowed = other.standings, other.windowed
+        self.watching, self.pools = other.watching, other.pools
+        self.owed = self.owed if len(self.owed) else np.zeros_like(other.owed)
         self.kin = {who: kin for who, kin in other.kin.items() if kin.steady}
         if len(self.kin) == len(self.standings):
             self.roster = other.roster
@@ -122,7 +145,7 @@ class DeferralPiece:
         before = self.kin
         self.kin = {(s.id, s.version): found[s.id, s.version] for s in self.standings}
         steady = all(kin.steady for kin in found.values())
-        self.compiled_for = STEADY if steady else len(bench.series.names)
+        self.compiled_for = STEADY if steady else len(bench.series.local)
         self._rearrange(before, bench)
 
     def _rearrange(self, before: dict[tuple[int, int], Kin], bench: Bench) -> None:
@@ -184,6 +207,8 @@ class DeferralPiece:
     def hungry(self) -> bool:
         """Whether some window or family that asks for history has not begun."""
         unfilled = any(not family.filled for family in self.families.values())
+        # A query whose groups are all on other shards so far begins when it does there.
+        unfilled |= any(standing.query.history for standing in self._new())
         return unfilled or bool(self._remember()[self.unfilled].any())
 
     def vouch(self, tick: int) -> None:
@@ -220,7 +245,7 @@ class DeferralPiece:
         for family in self.families.values():
             moves |= family.read(bench, rows)
         stale = any(family.settled for family in self.families.values())
-        if stale or self.compiled_for not in (STEADY, len(bench.series.names)):
+        if stale or self.compiled_for not in (STEADY, len(bench.series.local)):
             self._compile(bench, None)
         start = 0
         for at in [*sorted(moves), None]:
@@ -270,7 +295,8 @@ class DeferralPiece:
     def _block(
         self, rows: Arrivals, ticks: Ints, start: int, stop: int, revise: bool
     ) -> blocks.Block:
-        block = blocks.room(len(self.paths), ticks)
+        prior = int(self.recent[-1]) if len(self.recent) else int(ALWAYS)
+        block = blocks.room(len(self.paths), ticks, prior)
         before = self.paths["ts"].copy()
         if blocks.fill(block, self.paths, rows, start, stop, revise, before.copy()):
             other = np.empty_like(block.value)
@@ -299,10 +325,8 @@ class DeferralPiece:
             out, self.extremes = walk(scene, self.extremes, empty_answers())
         else:
             before = int(self.recent[-1]) if len(self.recent) else int(ALWAYS)
-            capacity = max(1, bench.stream.capacity // bench.shards)
-            out, self.extremes = walk_within(
-                scene, before, capacity, self.extremes, empty_answers()
-            )
+            pools = Pools(roster.pool, shares_of(bench.stream.capacity), self.owed)
+            out, self.extremes = walk_within(scene, before, pools, self.extremes, empty_answers())
         given: Floats = out
         return given
 
@@ -329,8 +353,17 @@ class DeferralPiece:
         assert self.roster is not None
         anew = self.ticks % REVIEW == 0
         if anew or not self.memory.cell["regime"].all():
-            scarce, rows = stream.capacity is not None, self.rows / self.ticks
-            choose(self.memory, self.roster.cells, self.roster.links, rows, scarce, anew)
+            scarce = stream.capacity is not None
+            share = 0.0 if scarce else self._watched_share()
+            cells, links = self.roster.cells, self.roster.links
+            choose(self.memory, cells, links, self.paths, share, scarce, anew)
+
+    def _watched_share(self) -> float:
+        """Share of the cells that may choose which are watched; the same on all shards."""
+        valued = self.paths["tick"] != ALWAYS
+        n_groups = {by: family.count(valued) for by, family in self.families.items()}
+        asked, rest = (part.price(int(valued.sum()), n_groups) for part in self.watching)
+        return watched_share(self.rows / self.ticks, asked, rest)
 
     def newest(self) -> Iterator[tuple[Standing, str, list[float], tuple[str, float], float]]:
         """The newest answer of each cell: query, group, its memory, what it rests on, its slope."""
@@ -387,7 +420,7 @@ def _sworn(exact: bool, watched: bool, confidence: float) -> tuple[str, float]:
 def _mine(standing: Standing, bench: Bench) -> bool:
     """Whether a shard has a part in a query: families are shared by their groups."""
     family = standing.query.members is not None or standing.query.group_by
-    return bool(family) or standing.id % bench.shards == bench.shard
+    return bool(family) or standing.id % bench.pools % bench.shards == bench.shard
 
 
 def _fits(known: Kin, query: Query, tables: Mapping[str, Table] | None) -> bool:

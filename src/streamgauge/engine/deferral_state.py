@@ -10,6 +10,7 @@ import numpy as np
 from streamgauge.drift import extremes
 from streamgauge.drift.cells import REMEMBERED, Memory, Records
 from streamgauge.drift.paths import PATH
+from streamgauge.drift.timer import FARTHEST
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.family import Family
 from streamgauge.engine.naming import Groups, pack_combiner, unpack_combiner
@@ -36,12 +37,17 @@ def _records(data: Array, fields: dict[str, Any], kind: np.dtype[Any]) -> Record
     """Records from their bytes; fields that have come since start at zero."""
     formats = [(form, tuple(shape)) for form, shape in fields["formats"]]
     form: Any = {**fields, "formats": formats}
-    stored: Records = np.frombuffer(data.tobytes(), np.dtype(form))
-    if stored.dtype == kind:
-        return stored.copy()
-    found = np.zeros(len(stored), kind)
-    for name in set(fields["names"]) & set(kind.names or ()):
-        found[name] = stored[name]
+    return _alike(np.frombuffer(data.tobytes(), np.dtype(form)), kind)
+
+
+def _alike(records: Records, kind: np.dtype[Any]) -> Records:
+    """A copy of records in another type, or in their own; bytes that no field has are zero.
+
+    NumPy leaves those bytes as they happen to be, and state must not depend on that.
+    """
+    found = np.zeros(len(records), kind)
+    for name in set(records.dtype.names or ()) & set(kind.names or ()):
+        found[name] = records[name]
     return found
 
 
@@ -49,7 +55,7 @@ def pack_deferral(prefix: str, piece: DeferralPiece, arrays: Arrays) -> dict[str
     """Plain values of a piece; its arrays are added to `arrays`."""
     arrays[f"{prefix}/due"] = piece.memory.due
     for name, records in (("path", piece.paths), ("cell", piece.memory.cell)):
-        arrays[f"{prefix}/{name}"] = np.ascontiguousarray(records).view(np.uint8)
+        arrays[f"{prefix}/{name}"] = _alike(records, records.dtype).view(np.uint8)
     for name, column in extremes.pack(piece.extremes)._asdict().items():
         arrays[f"{prefix}/extreme/{name}"] = column
     who = np.full((len(piece.who), 4), ALWAYS)
@@ -58,6 +64,8 @@ def pack_deferral(prefix: str, piece: DeferralPiece, arrays: Arrays) -> dict[str
         who[:, 3] = [piece.begun.get(one[:2], int(ALWAYS)) for one in piece.who]
     arrays[f"{prefix}/who"] = who
     arrays[f"{prefix}/recent"] = piece.recent
+    if len(piece.owed):
+        arrays[f"{prefix}/owed"] = piece.owed
     families = []
     for serial, family in enumerate(piece.families.values()):
         place = f"{prefix}/family/{serial}"
@@ -74,6 +82,7 @@ def pack_deferral(prefix: str, piece: DeferralPiece, arrays: Arrays) -> dict[str
         "rows": piece.rows,
         "spacing": piece.spacing,
         "families": families,
+        **({"pools": piece.pools} if piece.pools else {}),
     }
 
 
@@ -81,26 +90,32 @@ def unpack_deferral(
     prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
 ) -> DeferralPiece:
     """Read a piece back."""
-    families = {}
+    families, pools = {}, values.get("pools", 0)
     for serial, (names, texts) in enumerate(values["families"]):
         place, by = f"{prefix}/family/{serial}", tuple(names)
         local = arrays[f"{place}/local"].tolist()
-        groups = Groups(by, shard, shards, unpack_combiner(place, arrays), local, texts)
+        groups = Groups(by, shard, shards, unpack_combiner(place, arrays), local, texts, pools)
         homes, known = arrays[f"{place}/homes"], arrays[f"{place}/known"]
         families[by] = Family(groups, homes, known, arrays[f"{place}/newest"], filled=True)
     packed = {name: arrays[f"{prefix}/extreme/{name}"] for name in extremes.Packed._fields}
     who = arrays[f"{prefix}/who"].tolist()
     cell = _records(arrays[f"{prefix}/cell"], values["cell"], REMEMBERED)
+    due, recent = arrays[f"{prefix}/due"].copy(), arrays[f"{prefix}/recent"]
+    if len(recent):
+        # A deadline farther off than any wait was set when waits of extremes had no bound.
+        due[due > recent[-1] + int(FARTHEST * values["spacing"])] = recent[-1]
     return DeferralPiece(
         DeferralKey(json.loads(values["key"])[1]),
         _records(arrays[f"{prefix}/path"], values["path"], PATH),
-        Memory(arrays[f"{prefix}/due"], cell),
+        Memory(due, cell),
         extremes.unpack(**packed),
         [(number, version, size) for number, version, size, _ in who],
         values["ticks"],
         values["rows"],
-        arrays[f"{prefix}/recent"],
+        recent,
         values["spacing"],
         families,
         {(number, version): at for number, version, _, at in who if at != ALWAYS},
+        pools,
+        arrays.get(f"{prefix}/owed", np.empty(0, np.int64)),
     )

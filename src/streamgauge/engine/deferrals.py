@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from streamgauge.operators.emission import ALWAYS, Floats
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.sharing import share
 
+# Names of silent series that are listed for a cell.
+MOST_NAMES = 20
+
 DEFERRALS = pa.schema(
     [
         ("query", pa.string()),
@@ -27,6 +30,7 @@ DEFERRALS = pa.schema(
         ("regime", pa.string()),
         ("members", pa.int32()),
         ("silent", pa.int32()),
+        ("silent_series", pa.list_(pa.string())),
         ("checks", pa.int64()),
         ("evaluations", pa.int64()),
         ("drift", pa.float64()),
@@ -42,21 +46,32 @@ DEFERRALS = pa.schema(
 def deferrals(home: Home, name: str | None = None) -> pa.Table:
     """One row for each cell of the deferred queries, or of one of them.
 
-    `checks` are the ticks it could have been evaluated at since it was registered, `drift` and
-    `sigma` its model per second and per root second, `wait` the seconds it usually waits, `due`
-    its next deadline; `missed` are deadlines that lack of capacity made late, `penalty` the error
-    that is expected of it.
+    `silent_series` names the silent members, the first 20 of them by name. `checks` are the ticks
+    it could have been evaluated at since it was registered, `drift` and `sigma` its model per
+    second and per root second, `wait` the seconds it usually waits, `due` its next deadline;
+    `missed` are deadlines that lack of capacity made late, `penalty` the error that is expected of
+    it.
     """
-    epoch = home.committed()
+    while True:
+        epoch = home.committed()
+        try:
+            return _deferrals_after(home, epoch, name) if epoch else DEFERRALS.empty_table()
+        except FileNotFoundError:
+            # Two epochs passed while we read, and the state we read from is gone.
+            if home.committed() == epoch:
+                raise wire.absent(home, epoch) from None
+
+
+def _deferrals_after(home: Home, epoch: int, name: str | None) -> pa.Table:
     parts = [DEFERRALS.empty_table()]
-    if epoch:
-        registry = registry_at(home, epoch)
-        for shard in range(home.shards):
-            state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
-            for stream, held in state.streams.items():
-                tick = registry.stream(stream).tick
-                pieces = seated(home, registry, shard, stream, held)
-                parts += [_rows(piece, tick, name) for piece in pieces]
+    registry = registry_at(home, epoch)
+    for shard in range(home.shards):
+        state = wire.read_state(home, epoch, shard)
+        for stream, held in state.streams.items():
+            tick = registry.stream(stream).tick
+            pieces = seated(home, registry, shard, stream, held)
+            named = held.series.names.values
+            parts += [_rows(piece, tick, name, named) for piece in pieces]
     return pa.concat_tables(parts)
 
 
@@ -74,12 +89,33 @@ def seated(
         yield piece
 
 
-def _rows(piece: DeferralPiece, tick: int, name: str | None) -> pa.Table:
+def silent_members(piece: DeferralPiece, named: Sequence[str]) -> list[list[str]]:
+    """Names of the members of each cell that are silent at the last tick, in order."""
+    roster = piece.roster
+    assert roster is not None
+    found: list[list[str]] = [[] for _ in roster.cells]
+    if not len(piece.recent):
+        return found
+    paths, now = piece.paths, piece.recent[-1]
+    quiet = (paths["tick"] != ALWAYS) & (now - paths["tick"] > paths["gap"])
+    links, silent = roster.links, np.zeros(len(named), np.bool_)
+    silent[: len(paths)] = quiet
+    owner = np.repeat(np.arange(len(found)), np.diff(links.pointer))
+    for place in np.flatnonzero(silent[links.member]).tolist():
+        c, s = int(owner[place]), int(links.member[place])
+        if paths["tick"][s] > roster.cells["born"][c]:
+            found[c].append(named[s])
+    return [sorted(names) for names in found]
+
+
+def _rows(piece: DeferralPiece, tick: int, name: str | None, named: Sequence[str]) -> pa.Table:
     roster, memory = piece.roster, piece.memory
     assert roster is not None
     per_query = [s.name for s in piece.standings], [s.version for s in piece.standings]
     names, versions = (np.repeat(np.array(part), roster.sizes) for part in per_query)
     chosen = np.ones(len(names), np.bool_) if name is None else names == name
+    members = silent_members(piece, named)
+    quiet = [members[c] for c in np.flatnonzero(chosen).tolist()]
     second = 1e6 / tick
     mu, var = _models(piece, roster)
     watched = memory.cell["regime"] != TIMER
@@ -91,7 +127,8 @@ def _rows(piece: DeferralPiece, tick: int, name: str | None) -> pa.Table:
         roster.texts.filter(pa.array(chosen)),
         pa.array(np.where(watched, "watch", "timer")[chosen].tolist(), pa.string()),
         pa.array(np.diff(roster.links.pointer)[chosen].astype(np.int32)),
-        pa.array(memory.cell["silent"][chosen]),
+        pa.array([len(names) for names in quiet], pa.int32()),
+        pa.array([names[:MOST_NAMES] for names in quiet], pa.list_(pa.string())),
         pa.array((piece.ticks - memory.cell["started"][chosen]).astype(np.int64)),
         pa.array(memory.cell["evaluations"][chosen].astype(np.int64)),
         pa.array((mu * second)[chosen]),

@@ -11,7 +11,7 @@ from streamgauge.engine.naming import Groups
 from streamgauge.engine.pieces import Bench
 from streamgauge.engine.rows import Rows
 from streamgauge.kernel.jit import compiled
-from streamgauge.operators.emission import ALWAYS, Codes, Ints
+from streamgauge.operators.emission import ALWAYS, Codes, Flags, Ints
 
 
 @dataclass(slots=True)
@@ -64,6 +64,19 @@ class Family:
         """Take the groups of series from rows of the past."""
         for tick in sorted(self.read(bench, rows)):
             self.move(tick)
+
+    def count(self, valued: Flags) -> int:
+        """How many groups have series among some, on all shards."""
+        return len(np.unique(self.known[valued[: len(self.known)]]))
+
+    def share_out(self, bench: Bench) -> None:
+        """Take the groups that are of this shard by their pools."""
+        self.groups = Groups(
+            self.groups.columns, bench.shard, bench.shards, self.groups.combiner, pools=bench.pools
+        )
+        self.groups.number(bench.words)
+        series = np.flatnonzero(self.known >= 0).astype(np.int32)
+        self._settle(series, self.known[series])
 
     def _settle(self, series: Codes, combos: Codes) -> None:
         self.known[series] = combos

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from streamgauge.engine.catalog import registry_at
 from streamgauge.kernel.files import number_name
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal, Page
+from streamgauge.log.journal import Journal, Page, parse_page
 from streamgauge.plan.registry import Registry
 
 
@@ -49,7 +48,8 @@ class Following:
     def look(self) -> list[dict[str, Any]] | None:
         """The changes of the next page that touch it; None when there is no page yet."""
         try:
-            text = (self.home.journal / number_name(self.page + 1, ".json")).read_bytes()
+            path = self.home.journal / number_name(self.page + 1, ".json")
+            text = path.read_bytes()
         except FileNotFoundError:
             if self.home.cleared() <= self.page:
                 return None
@@ -57,7 +57,7 @@ class Following:
             self._jump(Journal(self.home).last())
             return []
         self.page += 1
-        return self._take(Page.from_dict(json.loads(text))) if self._touches.search(text) else []
+        return self._take(parse_page(text, path)) if self._touches.search(text) else []
 
     def _take(self, page: Page) -> list[dict[str, Any]]:
         changes = [change for change in page.changes if change["do"] in self._changes]

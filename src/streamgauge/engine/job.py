@@ -40,7 +40,9 @@ class Job:
     def __post_init__(self) -> None:
         if self.kind not in ("spark", "local"):
             raise BindError(
-                f"unknown engine {self.kind!r}", "engines are spark, local", "leave it out"
+                f"unknown engine {self.kind!r}",
+                "expected one of spark, local",
+                "write engine='local', or leave it out for Spark",
             )
         if (self.master or "").startswith("sc://"):
             raise _connect_server(self.master or "")

@@ -57,7 +57,7 @@ def kept(home: Home, name: str) -> list[Kept]:
         except FileNotFoundError:
             # Two epochs passed while we read, and the state we read from is gone.
             if home.committed() == epoch:
-                raise
+                raise wire.absent(home, epoch) from None
 
 
 def _kept_after(home: Home, epoch: int, name: str) -> list[Kept]:
@@ -78,7 +78,7 @@ def _kept_after(home: Home, epoch: int, name: str) -> list[Kept]:
 
 
 def _load(home: Home, epoch: int, shard: int) -> ShardState:
-    return wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+    return wire.read_state(home, epoch, shard)
 
 
 def _of_numbers(registry: Registry, standing: Standing, states: list[ShardState]) -> list[Kept]:

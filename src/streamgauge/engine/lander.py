@@ -6,17 +6,27 @@ on it; everything after is replay.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge.engine.catalog import newest_snapshot
+from streamgauge.engine.idleness import Idle, Idleness
+from streamgauge.engine.landed_files import (
+    Draft,
+    as_written,
+    has_strays,
+    report,
+    source_directory,
+)
 from streamgauge.engine.lanes import NO_PEAK, Lanes
+from streamgauge.engine.passing import Passing
 from streamgauge.engine.promise_costs import Meter
 from streamgauge.engine.upkeep import Upkeep, sweep
 from streamgauge.kernel.collection import uncollected
@@ -24,33 +34,25 @@ from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.files import number_name, numbered, write_json
 from streamgauge.kernel.time import Duration, Instant, duration
 from streamgauge.log import batches, inbox
-from streamgauge.log.dead_letters import bury
+from streamgauge.log.dead_letters import bury, read_letters, unusable_rows
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan.registry import Registry
-from streamgauge.sources.footer import Footer
 from streamgauge.sources.parse import file_format, inspect_parquet, list_files, parse_file
-from streamgauge.sources.settle import strays
+from streamgauge.sources.settle import Parsed
+from streamgauge.sources.widen import wider_columns
 from streamgauge.streams.stream import Stream
 
 SNAPSHOT_EVERY = 256
 SNAPSHOT_BULK = 1000
 UPKEEP_EVERY = 16
+LOG = logging.getLogger(__name__)
+# Kinds of sources whose rows are parsed, and dead letters kept, by whoever writes their files.
+BURYING = ("push", "replay")
 
 
 Named = tuple[str, dict[str, Any]]
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A page in the making."""
-
-    number: int
-    landed_at: Instant
-    segments: list[Segment] = field(default_factory=list)
-    taken: dict[str, list[str]] = field(default_factory=dict)
-    dead: int = 0
 
 
 class Lander:
@@ -91,6 +93,7 @@ class Lander:
         self.heard: set[str] = set()
         self.landed: set[str] = set()
         self.lanes: dict[str, Lanes] = {}
+        self.idleness = Idleness()
         self.meter = Meter(home)
         snapshot = newest_snapshot(home, self.number)
         self.snapshot = snapshot["registry"]["epoch"]
@@ -100,16 +103,18 @@ class Lander:
         self.begun.update({name: (path, n) for name, (path, n) in snapshot["begun"].items()})
         self.done.update(snapshot["inbox"])
         self._note_lanes(snapshot.get("lanes", {}))
+        self.passing = Passing.from_dict(snapshot.get("passing", {}))
         for name, items in snapshot["held"].items():
             self.held[name] = deque((page, path, high) for page, path, high in items)
         for number in range(self.snapshot + 1, self.number + 1):
             page = self.journal.page(number)
             self.registry.apply(page.changes, epoch=number)
-            self._note(page)
+            self._note(page, dict(self.peaks))
         inbox.remove(home, sorted(self.done))
 
-    def _note(self, page: Page) -> None:
+    def _note(self, page: Page, before: dict[str, Instant]) -> None:
         """Take in what a written page says of progress."""
+        self.passing.note(page, before)
         self.peaks.update(page.peaks)
         self._note_lanes(page.lanes)
         for segment in page.segments:
@@ -132,7 +137,7 @@ class Lander:
     def _land(self) -> int:
         waiting = inbox.waiting(self.home, self.done)
         records, early = self._in_turn(waiting)
-        draft = _Draft(self.number + 1, time.time_ns() // 1000)
+        draft, before = Draft(self.number + 1, clock()), dict(self.peaks)
         changes = [record for _, record in records]
         refused = self.registry.apply(changes, epoch=draft.number) if changes else []
         for change in changes:
@@ -140,10 +145,13 @@ class Lander:
                 self._raise_peak(change["stream"], change["instant"])
         for stream in self.registry.streams.values():
             self._land_stream(stream, draft)
-        if not (changes or draft.segments or draft.taken):
+        idle = self._idle(changes, draft)
+        moved = any(found.to is not None for found in idle.values())
+        passed = self._pass(draft)
+        if not (changes or draft.segments or draft.taken or passed or moved):
             # Only an advance waits, and no file lay before it: its turn is now.
             return self._land() if early & self.landed else self.number
-        changes += self._new_costs(draft.number)
+        changes += [*draft.widened, *self._new_costs(draft.number)]
         page = Page(
             draft.number,
             draft.landed_at,
@@ -155,10 +163,14 @@ class Lander:
             tuple(error.as_dict() for error in refused),
             draft.dead,
             {name: lanes.as_dict() for name, lanes in self.lanes.items()},
+            {**self.passing.at, **passed},
+            {name: [[at, n] for at, n in sorted(u.items())] for name, u in draft.unusable.items()},
+            {name: found.since for name, found in idle.items()},
         )
         self.journal.append(page)
+        report(page)
         self.number = draft.number
-        self._note(page)
+        self._note(page, before)
         bulk = sum(len(change.get("queries", ())) for change in changes)
         if bulk > SNAPSHOT_BULK or self.number - self.snapshot >= SNAPSHOT_EVERY:
             self._write_snapshot()
@@ -167,6 +179,17 @@ class Lander:
         if self.number % UPKEEP_EVERY == 0:
             self._keep_small()
         return self.number
+
+    def _idle(self, changes: list[dict[str, Any]], draft: Draft) -> dict[str, Idle]:
+        """Streams that are not waited for; time moves on without them."""
+        advanced = {change["stream"] for change in changes if change["do"] == "advance"}
+        for name in advanced | set(draft.taken) | {part.stream for part in draft.segments}:
+            self.idleness.hear(name, draft.landed_at)
+        idle = self.idleness.idle(self.registry, self.peaks, draft.landed_at)
+        for name, found in idle.items():
+            if found.to is not None:
+                self._raise_peak(name, found.to)
+        return idle
 
     def _new_costs(self, number: int) -> list[dict[str, Any]]:
         """Prices that have changed, for a page that is written anyway."""
@@ -218,6 +241,7 @@ class Lander:
                 "inbox": sorted(self.done),
                 "held": {name: list(items) for name, items in self.held.items()},
                 "lanes": {name: lanes.as_dict() for name, lanes in self.lanes.items()},
+                "passing": self.passing.as_dict(),
             },
         )
         self.snapshot = self.number
@@ -236,15 +260,11 @@ class Lander:
                 self.upkeep.let_go(name, edge, committed)
 
     def _edge(self, name: str) -> Instant:
-        """The event time from which on a stream's rows are kept.
-
-        Two ticks more than is promised: history begins at a whole tick that is closed, and what
-        it holds must not depend on which files are put together.
-        """
+        """The event time from which on a stream's rows are kept."""
         stream, peak = self.registry.streams.get(name), self.peaks.get(name, NO_PEAK)
         if stream is None:
             return peak
-        return peak - stream.keep - stream.late.allowed - stream.late.reach - 2 * stream.tick
+        return stream.kept_from(peak)
 
     def _unfinished(self, name: str, path: str) -> bool:
         """Whether later pages are to hold more of a file."""
@@ -282,14 +302,30 @@ class Lander:
         """Write down what held after an earlier page, so that those before it may go."""
         Lander(self.home, max_rows=self.max_rows, upto=number).save_snapshot()
 
+    def _pass(self, draft: Draft) -> dict[str, Instant]:
+        """Streams without rows in which time passes a check all the same, and up to when."""
+        brought = {segment.stream for segment in draft.segments}
+        resting = [
+            stream
+            for name, stream in self.registry.streams.items()
+            if name in self.landed and name not in brought and name in self.peaks
+        ]
+        due = {
+            stream.name: self.passing.due(self.registry, stream, self.peaks, draft.landed_at)
+            for stream in resting
+        }
+        return {name: upto for name, upto in due.items() if upto is not None}
+
     def _raise_peak(self, stream: str, to: Instant) -> None:
         self.peaks[stream] = max(self.peaks.get(stream, NO_PEAK), to)
 
-    def _land_stream(self, stream: Stream, draft: _Draft) -> None:
+    def _land_stream(self, stream: Stream, draft: Draft) -> None:
         """Add a stream's new files, in the order of their names, up to the row limit."""
         if stream.source_dict()["kind"] in batches.KINDS:
             self._land_batches(stream, draft)
             return
+        if stream.source_dict()["kind"] in BURYING:
+            self._count_buried(stream, draft)
         room = self.max_rows
         for origin in self._new_files(stream):
             for segment in self._pieces(stream, origin, draft):
@@ -304,7 +340,7 @@ class Lander:
                 return
         self.landed.add(stream.name)
 
-    def _land_batches(self, stream: Stream, draft: _Draft) -> None:
+    def _land_batches(self, stream: Stream, draft: Draft) -> None:
         """Add a stream's new batches, lane by lane, up to the row limit."""
         directory, room = self.home.incoming(stream.name), self.max_rows
         lanes = self.lanes.setdefault(stream.name, Lanes())
@@ -328,7 +364,7 @@ class Lander:
                 return
         self.landed.add(stream.name)
 
-    def _land_lane(self, stream: Stream, origin: str, lane: str, draft: _Draft) -> int:
+    def _land_lane(self, stream: Stream, origin: str, lane: str, draft: Draft) -> int:
         """Add the file of a lane whole; return its rows."""
         lanes, rows = self.lanes[stream.name], 0
         idle = duration(stream.source_dict().get("idle", 0))
@@ -342,13 +378,31 @@ class Lander:
         draft.taken.setdefault(stream.name, []).append(origin)
         return rows
 
-    def _bury_batch(self, stream: Stream, batch: batches.Batch, draft: _Draft) -> None:
+    def _bury_batch(self, stream: Stream, batch: batches.Batch, draft: Draft) -> None:
         """Keep the dead letters of a batch, under names that a second landing gives them again."""
         place = batches.folder(self.home.incoming(stream.name), batch.number) / batches.DEAD
         for name in batch.letters:
-            letters = pq.read_table(place / name)
-            draft.dead += letters.num_rows
+            letters = read_letters(place / name)
+            self._lose(stream, letters, draft)
             bury(self.home, stream.name, f"batch-{batch.number:012d}-{Path(name).stem}", letters)
+
+    def _count_buried(self, stream: Stream, draft: Draft) -> None:
+        """Count the dead letters of rows that whoever wrote the files could not use."""
+        taken = self.taken.get(stream.name, set())
+        for path in sorted(self.home.dead(stream.name).glob("[a-z]*.parquet")):
+            if str(path) not in taken:
+                self._lose(stream, read_letters(path), draft)
+                draft.taken.setdefault(stream.name, []).append(str(path))
+
+    def _lose(self, stream: Stream, letters: pa.Table, draft: Draft) -> None:
+        """Note in the page how many rows could not be used, and when they would have counted."""
+        draft.dead += letters.num_rows
+        peak = self.peaks.get(stream.name, NO_PEAK)
+        found = unusable_rows(letters, stream.tick, peak)
+        if found:
+            counts = draft.unusable.setdefault(stream.name, {})
+            for tick, n in found.items():
+                counts[tick] = counts.get(tick, 0) + n
 
     def _new_files(self, stream: Stream) -> Iterator[str]:
         source = stream.source_dict()
@@ -356,25 +410,26 @@ class Lander:
         if not Path(directory).exists():
             return
         taken = self.taken.get(stream.name, set())
-        for path in list_files(directory, file_format(source)):
+        for path in list_files(directory, file_format(source), source.get("within")):
             if path not in taken:
                 yield path
 
-    def _finished(self, stream: Stream, origin: str, draft: _Draft) -> bool:
+    def _finished(self, stream: Stream, origin: str, draft: Draft) -> bool:
         ours = [s for s in draft.segments if s.stream == stream.name and s.origin == origin]
         if not ours or ours[-1].path != origin:
             return True
         return ours[-1].groups[1] >= int(pq.ParquetFile(origin).metadata.num_row_groups)
 
-    def _pieces(self, stream: Stream, origin: str, draft: _Draft) -> Iterator[Segment]:
+    def _pieces(self, stream: Stream, origin: str, draft: Draft) -> Iterator[Segment]:
         """Segments of one file: in place when it is clean, else parsed and landed."""
-        stream = _as_written(stream)
+        # As it is now: a file before this one may have widened a column.
+        stream = as_written(self.registry.streams[stream.name])
         if file_format(stream.source_dict()) == "parquet":
             footer = inspect_parquet(origin, stream)
             limit = None if stream.future is None else draft.landed_at + stream.future
             if footer is not None and footer.clean:
                 high = max((group.high for group in footer.groups), default=NO_PEAK)
-                if limit is None or (high <= limit and not _has_strays(origin, stream, footer)):
+                if limit is None or (high <= limit and not has_strays(origin, stream, footer)):
                     yield from self._in_place(stream, origin, footer.groups)
                     return
         yield from self._landed(stream, origin, draft)
@@ -391,15 +446,18 @@ class Lander:
             high = max(group.high for group in groups[start:stop])
             peak = self.peaks.get(stream.name, NO_PEAK)
             if rows:
-                yield Segment(stream.name, origin, (start, stop), rows, low, high, peak, origin)
+                yield Segment(
+                    stream.name, origin, (start, stop), rows, low, high, peak, origin,
+                    self.passing.at.get(stream.name),
+                )  # fmt: skip
             start = stop
 
-    def _landed(self, stream: Stream, origin: str, draft: _Draft) -> Iterator[Segment]:
-        parsed = parse_file(origin, stream, arrived=draft.landed_at)
+    def _landed(self, stream: Stream, origin: str, draft: Draft) -> Iterator[Segment]:
+        stream, parsed = self._parsed(stream, origin, draft)
         serial = len(draft.taken.get(stream.name, [])) + len(draft.segments)
         stem = f"{number_name(draft.number, '')}-{serial:06d}"
         if parsed.rejects.num_rows:
-            draft.dead += parsed.rejects.num_rows
+            self._lose(stream, parsed.rejects, draft)
             bury(self.home, stream.name, stem, parsed.rejects)
         if parsed.table.num_rows:
             path = self.home.segments(stream.name) / f"{stem}.parquet"
@@ -415,36 +473,27 @@ class Lander:
                 int(times.max()),
                 peak,
                 origin,
+                self.passing.at.get(stream.name),
             )
 
-
-def _as_written(stream: Stream) -> Stream:
-    """The stream as its files are: what was parsed before it was written is in microseconds."""
-    source = stream.source_dict()
-    if source["kind"] not in ("kafka", "mqtt", "push") or "time_unit" not in source:
-        return stream
-    return replace(stream, source=tuple({**source, "time_unit": "us"}.items()))
-
-
-def _has_strays(path: str, stream: Stream, footer: Footer) -> bool:
-    """Whether rows of a file would make nearly all rows after them late."""
-    if stream.future is None or footer.rows == 0 or footer.high is None or footer.low is None:
-        return False
-    if footer.high - footer.low <= stream.future:
-        return False
-    times = as_instants(pq.read_table(path, columns=[stream.time])[stream.time])
-    return len(strays(times, stream.future)) > 0
-
-
-def source_directory(home: Home, stream: Stream) -> str:
-    """Directory that a stream's files appear in, or its one file."""
-    source = stream.source_dict()
-    return str(source["path"] if "path" in source else home.incoming(stream.name))
+    def _parsed(self, stream: Stream, origin: str, draft: Draft) -> tuple[Stream, Parsed]:
+        """A file, read after the columns that it needs as float were widened."""
+        parsed = parse_file(origin, stream, arrived=draft.landed_at)
+        wanted = wider_columns(origin, stream, parsed, arrived=draft.landed_at)
+        why = {name: self.registry.kept_whole(stream.name, name) for name in wanted}
+        columns = [name for name in wanted if why[name] is None]
+        for name in why.keys() - set(columns):
+            LOG.warning("stream %s: column %s stays int: %s", stream.name, name, why[name])
+        if not columns:
+            return stream, parsed
+        change = {"do": "widen", "stream": stream.name, "columns": columns}
+        self.registry.apply([change], epoch=draft.number)
+        draft.widened.append(change)
+        stream = self.registry.streams[stream.name]
+        LOG.info("stream %s: now float instead of int: %s", stream.name, ", ".join(columns))
+        return stream, parse_file(origin, stream, arrived=draft.landed_at)
 
 
-def source_files(home: Home, stream: Stream) -> set[str]:
-    """All files that a stream has now."""
-    directory = source_directory(home, stream)
-    if not Path(directory).exists():
-        return set()
-    return set(list_files(directory, file_format(stream.source_dict())))
+def clock() -> Instant:
+    """The time of the lander: pages say what it was, evaluation never asks for it."""
+    return time.time_ns() // 1000

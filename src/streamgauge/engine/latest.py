@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.contracts.answer import Answer, Charge
+from streamgauge.contracts.answer import EMPTY, Answer, Charge
 from streamgauge.engine import state as wire
 from streamgauge.engine.across_run import AcrossRun, AcrossState, state_key
 from streamgauge.engine.bounds_piece import BoundsPiece
@@ -26,13 +26,15 @@ from streamgauge.engine.promise_work import PromiseWork, takes_part
 from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.row_work import RowWork
 from streamgauge.engine.summary_piece import SummaryPiece
-from streamgauge.engine.view_run import rows_now
+from streamgauge.engine.unusable import Losses, losses_of, reaches
+from streamgauge.engine.view_run import covered_now, rows_now
+from streamgauge.engine.waiting import covers
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.operators import emission
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.selections import group_of, shard_of
+from streamgauge.plan.selections import group_of, selection_of, shard_of
 from streamgauge.plan.view import View
 from streamgauge.promise.costs import Allowance, Spent
 
@@ -46,7 +48,7 @@ def latest_answers(home: Home, name: str | None = None) -> list[Answer]:
         except FileNotFoundError:
             # Two epochs passed while we read, and the state we read from is gone.
             if home.committed() == epoch:
-                raise
+                raise wire.absent(home, epoch) from None
 
 
 def latest_rows(home: Home, name: str) -> pa.Table:
@@ -58,7 +60,7 @@ def latest_rows(home: Home, name: str) -> pa.Table:
         except FileNotFoundError:
             # Two epochs passed while we read, and the state we read from is gone.
             if home.committed() == epoch:
-                raise
+                raise wire.absent(home, epoch) from None
 
 
 def _rows_after(home: Home, epoch: int, name: str) -> pa.Table:
@@ -74,10 +76,37 @@ def _rows_after(home: Home, epoch: int, name: str) -> pa.Table:
     if standing.asked.promise is not None:
         return _promising_rows(home, epoch, registry, standing)
     shard = shard_of(standing, home.shards)
-    state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+    state = wire.read_state(home, epoch, shard)
     work = RowWork(home, shard, state.rows)
     work.plan(registry)
     return rows_now(work.views[group_of(standing.asked)], standing)
+
+
+def rows_covered(home: Home, name: str) -> str:
+    """What the rows that a view holds miss because it is not kept, and until when; or nothing."""
+    while True:
+        epoch = home.committed()
+        try:
+            return _covered_after(home, epoch, name)
+        except FileNotFoundError:
+            # Two epochs passed while we read, and the state we read from is gone.
+            if home.committed() == epoch:
+                raise
+
+
+def _covered_after(home: Home, epoch: int, name: str) -> str:
+    registry = registry_at(home, epoch)
+    standing = registry.queries.get(name)
+    if standing is None or not isinstance(standing.asked, View) or standing.asked.promise:
+        return ""
+    if selection_of(standing.asked) is not None:
+        return ""
+    shard = shard_of(standing, home.shards)
+    state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+    work = RowWork(home, shard, state.rows)
+    work.plan(registry)
+    coverage, until = covered_now(work.views[group_of(standing.asked)], standing)
+    return "" if coverage == 1.0 else covers(registry, standing.asked.streams, coverage, until)
 
 
 def _promising_rows(home: Home, epoch: int, registry: Registry, standing: Standing) -> pa.Table:
@@ -85,7 +114,7 @@ def _promising_rows(home: Home, epoch: int, registry: Registry, standing: Standi
     found = []
     for shard in range(home.shards):
         if takes_part(standing, shard, home.shards):
-            state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+            state = wire.read_state(home, epoch, shard)
             work = PromiseWork(home, shard, state.promise)
             work.plan(registry)
             found.append(work.rows_now(standing))
@@ -97,7 +126,8 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
     by_id = {s.id: s for s in registry.queries.values() if name in (None, s.name)}
     found: list[Answer] = []
     for shard in range(home.shards):
-        state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+        state = wire.read_state(home, epoch, shard)
+        others, found = found, []
         found += _from_across(state.across, by_id, registry, home)
         found += _from_promise(state.promise, by_id, registry, home)
         for stream_name, stream in state.streams.items():
@@ -112,7 +142,24 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
                     found += _from_summaries(piece, by_id, tick)
                 elif isinstance(piece, (PanePiece, RingPiece, DecayPiece)):
                     found += _from_memory(piece.seats.memory, piece.groups.texts, by_id, tick)
+        losses = losses_of(registry, state.streams)
+        found = others + ([_marked(a, losses, state.streams) for a in found] if losses else found)
     return sorted(found, key=lambda answer: (answer.query, str(answer.group)))
+
+
+def _marked(answer: Answer, losses: Losses, streams: dict[str, StreamState]) -> Answer:
+    """An answer with what it misses of rows that could not be used.
+
+    One that stands until it changes misses what has been lost since, too.
+    """
+    query = losses.registry.query(answer.query).query
+    at = [answer.as_of]
+    if query.answer.kind == "change":
+        at += [streams[n].closed * losses.registry.stream(n).tick for n in query.streams]
+    covered = float(losses.coverage(reaches(query, losses.registry), np.array(at, np.int64)).min())
+    if covered == 1.0:
+        return answer
+    return replace(answer, coverage=answer.coverage * covered, contract_met=False)
 
 
 def _from_across(
@@ -222,6 +269,7 @@ def _answer(
     value = cell[emission.LAST]
     low, high = cell[emission.LAST_LOW], cell[emission.LAST_HIGH]
     silent = cell[emission.LAST_SILENT] > 0
+    empty = cell[emission.LAST_SILENT] == emission.EMPTIED
     spent = cell[emission.LAST_SPENT]
     own = (Charge(basis, spent, 1.0 - confidence),) if spent > 0.0 else ()
     more = high - low - spent
@@ -240,7 +288,7 @@ def _answer(
         confidence=confidence,
         epoch=int(cell[emission.LAST_EPOCH]),
         coverage=cell[emission.LAST_COVERAGE],
-        basis="interrupted" if silent else basis,
+        basis="interrupted" if silent else EMPTY if empty else basis,
         charges=charges,
     )
     return replace(answer, contract_met=not silent and standing.query.contract.met_by(answer))

@@ -21,7 +21,7 @@ from streamgauge.engine.feed import ThreadFeed
 from streamgauge.engine.spark.kafka_task import gathered, write_parts
 from streamgauge.engine.subscriber import HEARD, MESSAGES
 from streamgauge.kernel.columns import as_instants
-from streamgauge.kernel.files import read_json
+from streamgauge.kernel.files import read_json, reading
 from streamgauge.log.batches import DEAD, Batch, newest_batch, put_batch
 from streamgauge.log.home import Home
 from streamgauge.log.messages import newest_number
@@ -147,12 +147,13 @@ class MessageLanding:
     def trouble(self) -> str | None:
         """What keeps the listener from its broker, if something does."""
         try:
-            heard = read_json(self.spool / HEARD)
+            with reading(self.spool / HEARD, "the note of what a broker said"):
+                heard = read_json(self.spool / HEARD)
+                if heard["full"]:
+                    return "the spool holds all it may, until the job has used some of it"
+                return None if heard["connected"] else heard["trouble"] or "the connection broke"
         except FileNotFoundError:
             return "the broker has not answered yet"
-        if heard["full"]:
-            return "the spool holds all it may, until the job has used some of it"
-        return None if heard["connected"] else heard["trouble"] or "the connection broke"
 
 
 class MessageFeed(ThreadFeed):

@@ -47,7 +47,10 @@ class Series:
 
 @dataclass(slots=True)
 class Groups:
-    """Numbers of the groups a shard owns; -1 for those of others."""
+    """Numbers of the groups a shard owns; -1 for those of others.
+
+    A group is owned by its hash, or where there are `pools` by the pool that its hash is in.
+    """
 
     columns: tuple[str, ...]
     shard: int
@@ -55,6 +58,7 @@ class Groups:
     combiner: Combiner = field(default_factory=Combiner)
     local: list[int] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    pools: int = 0
 
     def __post_init__(self) -> None:
         if not self.columns and not self.texts:
@@ -65,13 +69,19 @@ class Groups:
         if not self.columns:
             return np.zeros(len(rows), np.int32)
         combos = self.combiner.encode([rows.words[column] for column in self.columns])
+        self.number(words)
+        return np.array(self.local, np.int32)[combos] if len(combos) else combos
+
+    def number(self, words: Words) -> None:
+        """Number the groups of combinations that have no number yet."""
         for codes in self.combiner.interner.values[len(self.local) :]:
             text = json.dumps(_values(codes, self.columns, words), default=str)
-            mine = stable_hash(text) % self.shards == self.shard
+            place = stable_hash(text)
+            place = place % self.pools if self.pools else place
+            mine = place % self.shards == self.shard
             self.local.append(len(self.texts) if mine else -1)
             if mine:
                 self.texts.append(text)
-        return np.array(self.local, np.int32)[combos] if len(combos) else combos
 
 
 def _values(codes: tuple[int, ...], columns: tuple[str, ...], words: Words) -> list[object]:

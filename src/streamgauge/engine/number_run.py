@@ -73,7 +73,9 @@ class NumberRun:
         # Rows that wait are read again, with the columns that this query needs.
         state.stream.waiting = replace(main.state.waiting, numbers={}, words={})
         self._take_bounds(main)
-        self._run().seat(epoch)
+        run = self._run()
+        run.seat(epoch)
+        state.ahead = self._changes(run.opened, run.stream.tick)
 
     def _take_bounds(self, main: StreamRun) -> None:
         """Begin with the bounds of the stream: those of silent series are in no kept history."""
@@ -154,15 +156,18 @@ class NumberRun:
             group = names[place]
             instant = int(line[emission.TICK]) * tick
             fresh = (line[emission.VALUE], line[emission.LOW], line[emission.HIGH])
-            old = self.state.newest.get(group)
-            for change, row in ((-1, old), (1, fresh)):
+            old = self.state.newest.pop(group, None)
+            # A group whose window has emptied is there no more.
+            leaves = bool(group) and line[emission.SILENT] == emission.EMPTIED
+            for change, row in ((-1, old), (1, None if leaves else fresh)):
                 if row is not None:
                     groups.append(group)
                     cells.append(row)
                     at.append(instant)
                     count.append(change)
-            self.state.newest[group] = fresh
-            self._note(group, instant, met=met)
+            if not leaves:
+                self.state.newest[group] = fresh
+            self._note(group, instant, met=met or leaves)
         rows = as_rows(self.node, groups, cells)
         return Delta(rows, np.array(at, np.int64), np.array(count, np.int64))
 
@@ -173,9 +178,11 @@ class NumberRun:
             matrix[:, column]
             for column in (emission.VALUE, emission.LOW, emission.HIGH, emission.SPENT)
         )
-        covered = (matrix[:, emission.COVERAGE] == 1.0) & (matrix[:, emission.SILENT] == 0.0)
+        covered = (matrix[:, emission.COVERAGE] == 1.0) & (matrix[:, emission.SILENT] <= 0.0)
         tolerance = TOLERANCES.index(contract.tolerance)
-        return bars_kept(tolerance, contract.within, (value, low, high), spent, covered)
+        kept = bars_kept(tolerance, contract.within, (value, low, high), spent, covered)
+        empty = matrix[:, emission.SILENT] == emission.EMPTIED
+        return np.asarray(kept | (covered & empty), np.bool_)
 
     def _note(self, group: str, instant: int, *, met: bool) -> None:
         """Note when the newest answer of a group begins or ends to miss the contract."""

@@ -52,12 +52,12 @@ class PanePiece:
         def shape(standing: Standing) -> tuple[int, int]:
             return shape_of(registry, stream, self.key, standing)
 
-        self.seats.arrange(queries, max(1, len(self.groups.texts)), shape)
+        self.seats.arrange(bench, queries, max(1, len(self.groups.texts)), shape)
         active = self.seats.active
         shapes = [shape(standing) for standing in active]
         births = [bench.births.get(s.born, NO_LIMIT) // stream.tick for s in active]
         self.compiled = (
-            bench.asked(active),
+            bench.asked(active, registry.window_of),
             Shape(
                 slide=np.array([slide for slide, _ in shapes], np.int64),
                 length=np.array([length for _, length in shapes], np.int64),
@@ -118,6 +118,8 @@ class PanePiece:
             bench.stream.late.reach,
             self.key.y is not None,
             bench.revises,
+            bool(self.key.group_by),
+            bench.first,
         )
         out, newest = walk(
             arrivals(rows, self.key, group, _NO_KEYS),

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from streamgauge.drift.pools import pools_of
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.naming import Groups, Series, Words
 from streamgauge.engine.rows import Rows
@@ -24,16 +25,28 @@ from streamgauge.operators.emission import (
     Ints,
     Span,
 )
+from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import BoundsKey, DeferralKey, PieceKey, TableKey
+from streamgauge.plan.silence import FOR_EVER, patience_of, period_of
 from streamgauge.streams.stream import Stream
+from streamgauge.windows.window import Window
 
 NO_LIMIT = int(ALWAYS)
+Who = tuple[int, int]
+
+
+def no_window(query: Query) -> None:
+    """The window of a query over latest values."""
 
 
 @dataclass(slots=True)
 class Bench:
-    """What pieces of one stream share: the stream, its words, series and births, its shard."""
+    """What pieces of one stream share: the stream, its words, series and births, its shard.
+
+    `first` is the instant before the stream's first row. With `opening`, numbers and versions of
+    queries, only these are checked, at every tick: so new queries answer from kept history.
+    """
 
     stream: Stream
     words: Words
@@ -42,6 +55,23 @@ class Bench:
     shard: int
     shards: int
     sid: Codes = field(default_factory=lambda: np.empty(0, np.int32))
+    first: int = NO_LIMIT
+    opening: frozenset[Who] | None = None
+
+    def active(self, standing: Standing) -> bool:
+        """Whether a query is checked."""
+        chosen = self.opening is None or (standing.id, standing.version) in self.opening
+        return chosen and standing.status == "running"
+
+    def cadence(self, standing: Standing, window: Window | None) -> tuple[str, int, int]:
+        """When a query is checked: the kind, its period in ticks, and how long in a silence."""
+        tick, query = self.stream.tick, standing.query
+        if self.opening is not None:
+            # On change, what has no value is not answered: so it is not remembered as answered.
+            kind = "change" if query.answer.kind == "change" else "every"
+            return kind, 1, FOR_EVER // tick
+        period, patience = period_of(query, window, tick), patience_of(query, window, tick)
+        return query.answer.kind, period // tick, patience // tick
 
     @property
     def revises(self) -> bool:
@@ -52,16 +82,29 @@ class Bench:
         """First instant a query may see rows after."""
         return NO_LIMIT if standing.query.history else self.births.get(standing.born, NO_LIMIT)
 
-    def asked(self, queries: Sequence[Standing]) -> Asked:
+    @property
+    def pools(self) -> int:
+        """Pools that the cells of deferred queries are in; each lies whole on one shard."""
+        return pools_of(self.stream.capacity)
+
+    def cut(self, standing: Standing) -> bool:
+        """Whether a query asks for rows that were older than what is kept when it began."""
+        born = self.births.get(standing.born, NO_LIMIT)
+        return standing.query.history and born - self.stream.keep > self.first > NO_LIMIT
+
+    def asked(
+        self, queries: Sequence[Standing], window_of: Callable[[Query], Window | None] = no_window
+    ) -> Asked:
         """Queries as columns."""
-        tick = self.stream.tick
+        cadences = [self.cadence(s, window_of(s.query)) for s in queries]
         return Asked(
             query=np.array([s.id for s in queries], np.int32),
             op=np.array([s.query.select.code for s in queries], np.int32),
-            cadence=np.array([CADENCES[s.query.answer.kind] for s in queries], np.int32),
-            every=np.array([max(1, s.query.answer.period // tick) for s in queries], np.int64),
+            cadence=np.array([CADENCES[kind] for kind, _, _ in cadences], np.int32),
+            period=np.array([period for _, period, _ in cadences], np.int64),
             by=np.array([s.query.answer.by for s in queries], np.float64),
             since=np.array([self.since(s) for s in queries], np.int64),
+            patience=np.array([patience for _, _, patience in cadences], np.int64),
         )
 
 
@@ -125,11 +168,15 @@ class Seats:
     rows: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     def arrange(
-        self, queries: Sequence[Standing], n_groups: int, order: Callable[[Standing], Any]
+        self,
+        bench: Bench,
+        queries: Sequence[Standing],
+        n_groups: int,
+        order: Callable[[Standing], Any],
     ) -> None:
-        """Seat the queries; the running ones are active, in the given order."""
+        """Seat the queries; those that are checked are active, in the given order."""
         self.memory.seat(queries, n_groups)
-        running = [(row, s) for row, s in enumerate(queries) if s.status == "running"]
+        running = [(row, s) for row, s in enumerate(queries) if bench.active(s)]
         running.sort(key=lambda pair: (order(pair[1]), pair[1].id))
         self.rows = np.array([row for row, _ in running], np.int64)
         self.active = [s for _, s in running]

@@ -29,7 +29,7 @@ class PortfolioPiece:
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries of this shard; name their members."""
         mine = [s for s in queries if s.id % bench.shards == bench.shard]
-        self.seats.arrange(mine, 1, lambda standing: 0)
+        self.seats.arrange(bench, mine, 1, lambda standing: 0)
         for standing in self.seats.active:
             for name in standing.query.series or ():
                 bench.series.names.add(name)

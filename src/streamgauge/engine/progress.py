@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from streamgauge.engine.rows import (
     read_in_place,
 )
 from streamgauge.engine.summary_piece import SummaryPiece
+from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import HOUR, Instant
@@ -63,6 +64,7 @@ class StreamState:
     series: Series = field(default_factory=Series)
     waiting: Rows = field(default_factory=lambda: no_rows((), ()))
     pieces: dict[str, Piece] = field(default_factory=dict)
+    tally: Tally = field(default_factory=Tally)
 
 
 @dataclass(slots=True)
@@ -75,6 +77,7 @@ class StreamRun:
     registry: Registry
     state: StreamState
     late: int = 0
+    opened: list[Given] = field(default_factory=list)
 
     @property
     def stream(self) -> Stream:
@@ -86,10 +89,17 @@ class StreamRun:
         """Event time up to which everything is answered."""
         return self.state.closed * self.stream.tick
 
+    @property
+    def tally(self) -> Tally:
+        """Rows in use and rows that could not be used, by tick."""
+        return self.state.tally
+
     def bench(self) -> Bench:
         """What the pieces share."""
         s = self.state
-        return Bench(self.stream, s.words, s.series, s.births, self.shard, self.home.shards)
+        first = NO_LIMIT if s.first == UNSTARTED else (s.first - 1) * self.stream.tick
+        shards = self.home.shards
+        return Bench(self.stream, s.words, s.series, s.births, self.shard, shards, first=first)
 
     def seat(self, epoch: int) -> None:
         """Let the changes of an epoch take effect: make, drop and compile pieces."""
@@ -119,6 +129,30 @@ class StreamRun:
         state.pieces = pieces
         if state.first != UNSTARTED and (fresh or grown or _hungry(pieces)):
             self._fill(bench, fresh, grown, epoch)
+        if state.first != UNSTARTED:
+            self._open(epoch)
+
+    def _open(self, epoch: int) -> None:
+        """Answer new queries that ask for history, at the closed tick, from what is kept.
+
+        Deferred queries are evaluated at ticks with rows only, from the next one on.
+        """
+        state, rows = self.state, no_rows(self.plan.numbers(), self.plan.words())
+        for key, queries in self.mine():
+            piece = state.pieces[key.text()]
+            new = [s for s in queries if s.born == epoch and s.query.history]
+            if not new or isinstance(piece, DeferralPiece):
+                continue
+            opening = frozenset((s.id, s.version) for s in new)
+            bench = replace(self.bench(), opening=opening)
+            bench.sid = self._series(rows)
+            piece.seat(bench, self.registry, queries)
+            at = state.closed
+            span = Span(at - 1, at, at, 0, self.stream.tick, epoch)
+            self.opened += [
+                given for given in piece.advance(bench, rows, span) if len(given.matrix)
+            ]
+            piece.seat(self.bench(), self.registry, queries)
 
     def mine(self) -> list[tuple[PieceKey, list[Standing]]]:
         """Pieces this shard has a part in."""
@@ -249,12 +283,18 @@ class StreamRun:
         return self.state.series.encode(rows, self.stream.key, self.state.words)
 
     def advance(self, page: Page) -> list[Given]:
-        """Take a page's rows; answer all checks that it closes."""
+        """Take a page's rows; answer queries that are new and all checks that it closes."""
+        opened, self.opened = self.opened, []
+        return opened + self._advance(page)
+
+    def _advance(self, page: Page) -> list[Given]:
         state, stream = self.state, self.stream
+        self._count_unusable(page)
         if stream.name not in page.peaks:
             return []
         edge = page.peaks[stream.name] - stream.late.allowed
-        closed = max(state.closed, -((-edge) // stream.tick) - 1)
+        passed = page.passed.get(stream.name, NO_LIMIT)
+        closed = max(state.closed, -((-edge) // stream.tick) - 1, passed // stream.tick)
         ready, waiting = [], []
         for place, rows in self._arrivals(page):
             early, later, where = rows.cut(closed)
@@ -271,7 +311,16 @@ class StreamRun:
                 return []
             state.first = int(rows.tick[0])
             state.closed = state.first - 1
+            state.tally.begin(state.first)
         return self._check(rows, closed, page.number)
+
+    def _count_unusable(self, page: Page) -> None:
+        """Take in what a page says of rows that could not be used."""
+        state, stream = self.state, self.stream
+        if state.first != UNSTARTED:
+            state.tally.forget(state.closed - stream.late.reach // stream.tick)
+        told = np.array(page.unusable.get(stream.name, ()), np.int64).reshape(-1, 2)
+        state.tally.lose(told[:, 0], told[:, 1])
 
     def _arrivals(self, page: Page) -> list[tuple[tuple[int, int] | None, Rows]]:
         """Waiting rows, then the page's rows by place in the log, in order of arrival."""
@@ -290,6 +339,7 @@ class StreamRun:
         rest = max(HOUR, self.stream.expected_gap or 0) // self.stream.tick
         span = Span(state.closed, closed, state.awake_until, rest, self.stream.tick, epoch)
         given: list[Given] = []
+        state.tally.use(rows.tick)
         for piece in state.pieces.values():
             if isinstance(piece, PANED) and piece.vouched == UNSET:
                 piece.vouched = (state.first - 1) * self.stream.tick

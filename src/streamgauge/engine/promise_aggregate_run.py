@@ -13,9 +13,17 @@ from streamgauge.engine.progress import UNSTARTED, StreamRun
 from streamgauge.engine.promise_checks import give_exact, reached, window_values
 from streamgauge.engine.promise_panes import AggregatePanes, starts_of
 from streamgauge.engine.store import with_page
-from streamgauge.engine.summary_piece import awake_beats
+from streamgauge.engine.summary_piece import due_ticks
 from streamgauge.log.journal import Page
-from streamgauge.operators.emission import CADENCES, Span, empty_answers, give_bars
+from streamgauge.operators.emission import (
+    CADENCES,
+    LAST_SILENT,
+    SILENT,
+    Span,
+    empty_answers,
+    give_bars,
+)
+from streamgauge.plan.silence import patience
 from streamgauge.promise.interval import FIRST, MATCHED, Bar
 from streamgauge.windows.window import BEGINNING
 
@@ -34,8 +42,9 @@ class AggregateRun(AggregatePanes):
         """Take a page's rows; answer the checks up to where the stream is closed."""
         state, run = self.state, runs[self.stream.name]
         state.waiting = with_page(self._waiting, self.stream, page)
+        opened = self._open(page.number, run)
         if run.state.closed == UNSTARTED or run.closed_instant <= state.prev:
-            return []
+            return opened
         now = run.closed_instant
         checks = self._checks(now, page.number)
         self._miss(now)
@@ -48,7 +57,13 @@ class AggregateRun(AggregatePanes):
         self._look(now // self.width)
         self._let_go(now)
         state.prev = now
-        return [part for part in given if len(part.matrix)]
+        return opened + [part for part in given if len(part.matrix)]
+
+    def _open(self, epoch: int, run: StreamRun) -> list[Given]:
+        """The answer of a new query, from what is kept, at the instant reached."""
+        checks = [self.state.prev // self.stream.tick] if self.opened else []
+        self.opened = False
+        return self._answer_each(checks, epoch, run)
 
     def _answer_all(self, checks: Ints, epoch: int, run: StreamRun) -> Given:
         """Answers of checks at which nothing was left out."""
@@ -113,7 +128,7 @@ class AggregateRun(AggregatePanes):
         return ("exact", 1.0) if self.state.share == 1.0 else (BASIS, self.confidence)
 
     def _checks(self, now: int, epoch: int) -> list[int]:
-        """Ticks to visit: whole steps at which the stream is awake."""
+        """Ticks to visit: whole steps within the patience of the query after a row."""
         state, tick = self.state, self.stream.tick
         effects = self._waiting.eff
         low, high = np.searchsorted(effects, (state.prev, now), side="right")
@@ -128,7 +143,8 @@ class AggregateRun(AggregatePanes):
         answer = self.standing.query.answer
         step = answer.period if answer.kind == "every" else self.slide
         span = Span(begun, now // tick, state.awake_until, self._rest // tick, tick, epoch)
-        visits = awake_beats(with_rows, span, step // tick)
+        lasting = patience(step, self.window.length + self.slide)
+        visits = due_ticks(with_rows, span, step // tick, lasting // tick)
         self._wake(now)
         return [visit for visit in visits if visit * tick <= now]
 
@@ -155,8 +171,11 @@ class AggregateRun(AggregatePanes):
         shares.append(bar.share)
         given: tuple[Floats, int] = give_bars(
             self.state.memory, out, n_out, self.standing.id, CADENCES[answer.kind], answer.by,
-            tick, epoch, bars, counts, covered,
+            tick, epoch, bars, counts, covered, False,
         )  # fmt: skip
+        if given[1] > n_out and bar.share < 1.0:
+            # Rows that were not looked at may be there.
+            given[0][n_out, SILENT] = self.state.memory[0, LAST_SILENT] = 0.0
         return given
 
     def _bar(self, first: int, last: int) -> Bar:

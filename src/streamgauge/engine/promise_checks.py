@@ -82,7 +82,7 @@ def _give(memory, out, query, cadence, by, ticks, epoch, bars, counts, coverage)
     for i in range(len(ticks)):
         out, n_out = give_bars(
             memory, out, n_out, query, cadence, by, ticks[i], epoch, bars[i : i + 1],
-            counts[i : i + 1], coverage[i],
+            counts[i : i + 1], coverage[i], False,
         )  # fmt: skip
     return out, n_out
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from streamgauge.kernel.files import read_json
+from streamgauge.kernel.files import read_json, reading
 from streamgauge.log.home import Home
 from streamgauge.plan.allowances import kind_of
 from streamgauge.plan.registry import Registry
@@ -138,7 +138,9 @@ class Meter:
         for epoch in range(max(1, first), newest + 1):
             path = self.home.commit(epoch)
             if path.exists():
-                self.take(read_json(path).get("spent", {}), known)
+                what = f"the commit of epoch {epoch}"
+                with reading(path, what):
+                    self.take(read_json(path, what).get("spent", {}), known)
         self.read = newest
 
     def take(self, spent: Mapping[str, int], known: Costs) -> None:

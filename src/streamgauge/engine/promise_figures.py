@@ -19,13 +19,13 @@ def figures(home: Home, standing: Standing) -> Figures:
         except FileNotFoundError:
             # Two epochs passed while we read, and the state we read from is gone.
             if home.committed() == epoch:
-                raise
+                raise wire.absent(home, epoch) from None
 
 
 def _figures_after(home: Home, epoch: int, standing: Standing) -> Figures:
     found = []
     for shard in range(home.shards):
-        state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+        state = wire.read_state(home, epoch, shard)
         figures = state.promise.figures(standing)
         if figures is not None:
             found.append(figures)

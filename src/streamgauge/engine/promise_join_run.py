@@ -12,7 +12,7 @@ import pyarrow as pa
 from streamgauge.engine.progress import UNSTARTED, StreamRun
 from streamgauge.engine.promise_giving import Late, Owed, told_at
 from streamgauge.engine.store import Store, empty_store, merged, with_history, with_page
-from streamgauge.engine.view_run import RowsGiven, frontier, whole_at
+from streamgauge.engine.view_run import RowsGiven, frontier, with_coverage
 from streamgauge.kernel.hashing import stable_hash
 from streamgauge.kernel.keys import items, keys
 from streamgauge.kernel.wire import Array
@@ -189,7 +189,7 @@ class JoinRun:
             given = self._given(joined(parts, self._schema()), prev, now, tally)
         for known in state.sides:
             known.late.forget(now)
-        return given
+        return with_coverage(given, state.whole, runs)
 
     def _schema(self) -> pa.Schema:
         none = np.empty((0, len(self.plan.sides)), np.int64)
@@ -312,7 +312,7 @@ class JoinRun:
         missing = np.zeros(len(due), np.int64)
         for known in state.sides:
             missing += known.late.at(due.at)
-        met = (missing == 0) & whole_at(standing.view.plan, state.whole, due.at)
+        met = missing == 0
         if tally is None or not len(tally.at):
             return RowsGiven(standing, due, missing, met)
         share = told_at(due.at, tally.at, tally.share, 1.0)

@@ -79,6 +79,7 @@ class AggregatePanes:
     stream: Stream = field(init=False)
     window: Window = field(init=False)
     tested: tuple[str, ...] = field(init=False)
+    opened: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         query = self.standing.query
@@ -166,6 +167,7 @@ class AggregatePanes:
         self._look_ahead(state.prev, limited=False)
         self._look(state.prev // self.width)
         self._let_go(state.prev)
+        self.opened = self.standing.query.history and run.first != UNSTARTED
 
     def _wake(self, upto: int) -> None:
         """Stay awake for a while after the last row that is in effect."""

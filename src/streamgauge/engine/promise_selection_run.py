@@ -24,7 +24,7 @@ from streamgauge.engine.promise_reach import (
 )
 from streamgauge.engine.selection_run import selected
 from streamgauge.engine.store import Store, empty_store, merged, widened, with_history, with_page
-from streamgauge.engine.view_run import RowsGiven, frontier, whole_at
+from streamgauge.engine.view_run import RowsGiven, frontier, with_coverage
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.operators.delta import Delta, consolidated, joined
@@ -181,7 +181,11 @@ class SelectionsRun:
             blocks = self._plain(coming, start, query)
             row = numbered(start)
             given = [
-                self._give(asked, coming, reached[k], row[query == k], now, before[k])
+                with_coverage(
+                    self._give(asked, coming, reached[k], row[query == k], now, before[k]),
+                    asked.state.whole,
+                    runs,
+                )
                 for k, asked in enumerate(self.asking)
                 if self._gives(asked, reached[k])
             ]
@@ -284,7 +288,7 @@ class SelectionsRun:
         if due is None or not len(due):
             return None
         missing = coming.missing(due.at) if asked.plain else state.late.at(due.at)
-        met = (missing == 0) & whole_at(standing.view.plan, state.whole, due.at)
+        met = missing == 0
         share = carried_at(due.at, reached.at, reached.share, before[0])
         unseen = carried_at(due.at, reached.at, reached.unseen, before[1])
         return RowsGiven(standing, due, missing, met, share, unseen)

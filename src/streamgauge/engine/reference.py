@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from streamgauge.contracts.answer import Answer
+from streamgauge.contracts.answer import EMPTY, Answer
 from streamgauge.engine.reference_bounds import read_bounds
 from streamgauge.engine.reference_deferral import Deferrals
 from streamgauge.engine.reference_expressions import Moment, value_of
@@ -35,6 +35,7 @@ from streamgauge.plan.bounds import bounded
 from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.silence import CHECKS, FOR_EVER
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
 from streamgauge.windows.window import Window
@@ -110,15 +111,35 @@ class History:
             rows.append(replace(row, values={**row.values, **more}))
         return replace(self, rows=rows)
 
-    def checks(self, after: int | None, upto: int | None) -> Iterator[int]:
-        """Ticks in (after, upto] at which there are checks, by the resting rule."""
+    def rest(self) -> int:
+        """Ticks after a row for which the stream is awake."""
+        return max(HOUR, self.stream.expected_gap or 0) // self.stream.tick
+
+    def checks(
+        self, after: int | None, upto: int | None, asked: set[tuple[int, int]]
+    ) -> Iterator[tuple[int, int]]:
+        """Ticks in (after, upto] at which there are checks, and how long the stream rests then.
+
+        Queries are asked by their period and their patience, in ticks.
+        """
         if upto is None:
             return
-        awake = max(HOUR, self.stream.expected_gap or 0) // self.stream.tick
+        awake = self.rest()
         with_rows = sorted({row.tick for row in self.rows if row.tick <= upto})
         for tick, following in pairwise((*with_rows, upto + 1)):
             first = tick if after is None else max(tick, after + 1)
-            yield from range(first, min(following - 1, tick + awake) + 1)
+            last = min(following - 1, tick + awake)
+            yield from ((at, 0) for at in range(first, last + 1))
+            first = max(first, last + 1)
+            sparse = {
+                at
+                for period, lasting in asked
+                if period
+                for at in range(
+                    -(-first // period) * period, min(following, tick + lasting + 1), period
+                )
+            }
+            yield from ((at, at - tick) for at in sorted(sparse))
 
 
 @dataclass
@@ -143,7 +164,8 @@ class _World:
         """Take one page in and give the answers of the checks it closes, in order."""
         self._change(page, epoch)
         closed = {name: history.closed() for name, history in self.histories.items()}
-        self._begin_versions(closed)
+        new = self._begin_versions(closed)
+        opened = [pair for standing in new for pair in self._open(standing, epoch)]
         if page.changes:
             self.deferrals.seat(self.registry, self.histories, closed)
         for record in page.changes:
@@ -153,11 +175,13 @@ class _World:
             assert name in self.histories, f"rows of stream {name!r}, which is not declared"
             for row in rows:
                 self.histories[name].land(row)
-        keyed = [
+        keyed = opened + [
             (key, answer)
             for name, history in self.histories.items()
-            for tick in history.checks(after=closed[name], upto=history.closed())
-            for key, answer in self._check(history, tick, epoch)
+            for tick, quiet in history.checks(
+                closed[name], history.closed(), self._asked(history.stream)
+            )
+            for key, answer in self._check(history, tick, epoch, quiet)
         ]
         for name, history in self.histories.items():
             given = self.deferrals.advance(history, closed[name], history.closed(), epoch)
@@ -173,36 +197,70 @@ class _World:
             for name, stream in self.registry.streams.items():
                 self.histories.setdefault(name, History(stream))
 
-    def _begin_versions(self, closed: dict[str, int | None]) -> None:
+    def _begin_versions(self, closed: dict[str, int | None]) -> list[Standing]:
         """A version seen for the first time begins at the tick closed before this page."""
+        new = []
         for standing in self.registry.queries.values():
             query, last = standing.query, closed[standing.query.stream]
             tick = self.registry.streams[query.stream].tick
             cut = None if query.history or last is None else last * tick
-            self.memories.setdefault((standing.id, standing.version), Memory(cut, last))
+            if (standing.id, standing.version) not in self.memories:
+                self.memories[standing.id, standing.version] = Memory(cut, last)
+                new.append(standing)
+        return new
 
-    def _check(self, history: History, tick: int, epoch: int) -> Iterator[tuple[Any, Answer]]:
+    def _open(self, standing: Standing, epoch: int) -> list[tuple[Any, Answer]]:
+        """The answers of a new version that asks for history, at the tick closed before."""
+        query, history = standing.query, self.histories[standing.query.stream]
+        begun = self.memories[standing.id, standing.version].begun
+        there = begun is not None and any(row.tick <= begun for row in history.rows)
+        if begun is None or not there or not query.history or not self._is_checked(standing):
+            return []
+        found = self._checked(standing, history, begun)
+        instant = begun * history.stream.tick
+        return [(_order(instant, a, standing), replace(a, epoch=epoch)) for a in found]
+
+    def _is_checked(self, standing: Standing) -> bool:
+        """Whether a query is checked here: deferred ones and those of several streams are not."""
+        query = standing.query
+        late = deferred(query) and not bounded(query, self.registry.streams[query.stream])
+        return standing.status == "running" and not query.parts and not late
+
+    def _checked(self, standing: Standing, history: History, tick: int) -> list[Answer]:
+        """What a query answers when it is checked at a tick."""
+        query, memory = standing.query, self.memories[standing.id, standing.version]
+        past = history.derived(query, self.registry.functions)
+        if bounded(query, history.stream):
+            return list(_bounded_answers(standing, past, tick, memory, self.registry.tables))
+        return list(_answers(standing, self.registry.window_of(query), past, tick, memory))
+
+    def _asked(self, stream: Stream) -> set[tuple[int, int]]:
+        """Periods and patience of the queries of a stream, in ticks."""
+        queries = [
+            (standing.query, self.registry.window_of(standing.query))
+            for standing in self.registry.queries.values()
+            if standing.query.stream == stream.name
+        ]
+        return {(_period(*asked, stream), _patience(*asked, stream)) for asked in queries}
+
+    def _check(
+        self, history: History, tick: int, epoch: int, quiet: int
+    ) -> Iterator[tuple[Any, Answer]]:
         """Answers of one check, then the revisions it brings."""
         here = [row for row in history.rows if row.tick == tick]
         instant = tick * history.stream.tick
         revising = any(row.fate == FOLDED for row in here)
         for standing in self.registry.queries.values():
             query = standing.query
-            if standing.status != "running" or query.stream != history.stream.name:
-                continue
-            bounds = bounded(query, history.stream)
-            if query.parts or (deferred(query) and not bounds):
+            if query.stream != history.stream.name or not self._is_checked(standing):
                 continue  # of several streams, sketches have no twin without error here
             window = self.registry.window_of(query)
             memory = self.memories[standing.id, standing.version]
             past = history.derived(query, self.registry.functions)
             answers: list[Answer] = []
-            if due(query, window, history.stream, tick, with_rows=bool(here)):
-                tables = self.registry.tables
-                if bounds:
-                    answers += _bounded_answers(standing, past, tick, memory, tables)
-                else:
-                    answers += _answers(standing, window, past, tick, memory)
+            waits = quiet <= _patience(query, window, history.stream)
+            if waits and due(query, window, history.stream, tick, with_rows=bool(here)):
+                answers += self._checked(standing, history, tick)
             if revising and query.answer.kind != "change" and window and window.kind in REVISED:
                 answers += _revisions(standing, window, past, tick, memory)
             for answer in answers:
@@ -242,6 +300,26 @@ def due(query: Query, window: Window | None, stream: Stream, tick: int, *, with_
     return with_rows or (window is not None and window.kind == "now")
 
 
+def _period(query: Query, window: Window | None, stream: Stream) -> int:
+    """Ticks between two checks of a query at ticks without rows; 0 without any."""
+    if query.answer.kind == "every":
+        return query.answer.period // stream.tick
+    if window is not None and window.kind == "range":
+        return slide(query, window, stream) // stream.tick
+    return 1 if window is not None and window.kind == "now" else 0
+
+
+def _patience(query: Query, window: Window | None, stream: Stream) -> int:
+    """Ticks after the last row for which a query is checked."""
+    period = _period(query, window, stream)
+    if period * stream.tick >= HOUR:
+        return FOR_EVER
+    if window is not None and window.kind == "range":
+        emptied = (window.length + slide(query, window, stream)) // stream.tick + period
+        return max(CHECKS * period, emptied)
+    return CHECKS * period
+
+
 def changed(reading: Reading, last: Answer | None, by: float, *, windowed: bool) -> bool:
     """Whether an on-change query owes an answer, given the last one of the group."""
     if last is None or last.value is None or reading.value is None:
@@ -260,17 +338,24 @@ def _answers(
     standing: Standing, window: Window | None, history: History, tick: int, memory: Memory
 ) -> Iterator[Answer]:
     query, on_change = standing.query, standing.query.answer.kind == "change"
-    known = tuple(memory.last) if on_change else ()
+    known = tuple(memory.last)
+    if not query.group_by and window is not None and window.kind != "decay":
+        known = ((),)
     view = View(history.stream, history.rows, tick, tick, memory.cut)
     readings = (
         read_latest(query, view) if window is None else read_window(query, window, view, known)
     )
     for group, reading in readings.items():
-        if not on_change:
-            yield _answer(standing, group, reading, view.instant)
-            continue
         last = memory.last.get(group)
-        if changed(reading, last, query.answer.by, windowed=window is not None):
+        if reading.empty:
+            if query.group_by:
+                del memory.last[group]
+                yield _answer(standing, group, reading, view.instant)
+                continue
+            if reading.value is None and (last is None or last.value is None):
+                continue
+        windowed = window is not None
+        if not on_change or changed(reading, last, query.answer.by, windowed=windowed):
             memory.last[group] = _answer(standing, group, reading, view.instant)
             yield memory.last[group]
 
@@ -282,11 +367,18 @@ def _bounded_answers(
     memory: Memory,
     tables: Mapping[str, Table],
 ) -> Iterator[Answer]:
-    """Answers from bounds; a group that has answered goes on when all its members are gone."""
+    """Answers from bounds; a group whose members are all gone says so and leaves."""
     query = standing.query
     view = View(history.stream, history.rows, tick, tick, memory.cut)
     for group, reading in read_bounds(query, view, tables, tuple(memory.last)).items():
         last = memory.last.get(group)
+        gone = reading.value is None or (query.select.name == "count" and reading.value == 0)
+        if gone and (group or reading.value is None):
+            reading = replace(reading, basis=EMPTY, charges=())
+        if gone and group:
+            del memory.last[group]
+            yield _answer(standing, group, reading, view.instant)
+            continue
         on_change = query.answer.kind == "change"
         if on_change and not changed(reading, last, query.answer.by, windowed=False):
             continue

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import NormalDist, median
-from typing import Protocol
 
 import numpy as np
 
@@ -23,26 +22,29 @@ from streamgauge.drift.block import AGAIN, LENGTH
 from streamgauge.drift.cells import REGIMES, TIMER, WATCH
 from streamgauge.drift.deadline import ABOVE, wait
 from streamgauge.drift.evaluate import Reading
-from streamgauge.drift.timer import compare, judge, learn, next_due, plan, slope_of
-from streamgauge.engine.reference_deferral_cells import Asked, Cell, Path
-from streamgauge.engine.reference_windows import USED, Group, Landed
-from streamgauge.kernel.time import HOUR, SECOND
+from streamgauge.drift.peaks import WINDOWS, vouched
+from streamgauge.drift.timer import compare, judge, learn, next_due, plan, slope_of, stirred
+from streamgauge.engine.reference_deferral_cells import (
+    Asked,
+    Cell,
+    Landing,
+    Path,
+    checked,
+    is_deferred,
+    key_of,
+    time_of,
+    total_of,
+)
+from streamgauge.engine.reference_windows import USED, Landed
+from streamgauge.kernel.hashing import uniform
+from streamgauge.kernel.time import SECOND
 from streamgauge.operators.emission import ALWAYS, NEVER
-from streamgauge.plan.bounds import bounded
-from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.streams.stream import Stream
 
 REVIEW, RECENT = 4096, 64
-_NONE = Reading(math.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, math.nan)
-
-
-class Landing(Protocol):
-    """All that arrived in one stream, each row with its tick of effect and its fate."""
-
-    stream: Stream
-    rows: list[Landed]
+_NONE = Reading(math.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, math.nan, math.nan)
 
 
 @dataclass
@@ -93,7 +95,7 @@ class Piece:
         self, history: Landing, after: int | None, upto: int, epoch: int
     ) -> Iterator[tuple[Standing, Answer]]:
         """Answers at the ticks after one, up to another."""
-        for tick in _checked(history, after, upto):
+        for tick in checked(history.stream, history.rows, after, upto):
             yield from self.step(history, tick, epoch, answering=True)
             self._settle()
 
@@ -113,7 +115,8 @@ class Piece:
         for asked in self.asked.values():
             self._welcome(asked)
             for cell in asked.cells.values():
-                if asked.window and (answering or (not cell.filled and asked.query.history)):
+                learns = answering or (not cell.filled and asked.query.history)
+                if rows and asked.window and learns:
                     self._remember(asked, cell, tick)
                 if answering and asked.standing.status == "running":
                     found = self.read(asked, cell, tick)
@@ -124,11 +127,13 @@ class Piece:
     def _take(self, tick: int, rows: Sequence[Landed]) -> None:
         """Newest rows of series, and late rows that would have been."""
         best: dict[str, Landed] = {}
-        for row in sorted(rows, key=_time):
+        for path in self.paths.values():
+            path.before = None if path.row is None else path.tick
+        for row in sorted(rows, key=time_of):
             name = "|".join(str(row.values[column]) for column in self.stream.key)
             path = self.paths.setdefault(name, Path(gap=self.gap or math.inf))
             held = self.newest.get(name)
-            if row.fate in USED and (held is None or _time(row) >= _time(held)):
+            if row.fate in USED and (held is None or time_of(row) >= time_of(held)):
                 self.newest[name] = row
             if math.isnan(self._value(row)) or (path.row and row.ts < path.row.ts):
                 continue
@@ -165,7 +170,7 @@ class Piece:
         return [
             (name, 1.0)
             for name in sorted(self.paths)
-            if not by or (name in self.newest and _key(self.newest[name], by) == cell.group)
+            if not by or (name in self.newest and key_of(self.newest[name], by) == cell.group)
         ]
 
     def read(self, asked: Asked, cell: Cell, tick: int) -> Reading:
@@ -184,25 +189,31 @@ class Piece:
         known, silent_ones = len(found), sum(silent for *_, silent, _ in found)
         span = min(path.span for _, path, *_ in found)
         if op == "count":
-            return Reading(float(known), 0.0, 0.0, span, known, 0, 0.0, float(known))
+            n = float(known)
+            return Reading(n, 0.0, 0.0, span, known, 0, 0.0, n, n)
         if op in ("min", "max"):
             pick = min if op == "min" else max
             value, other = pick(f[2] for f in found), pick(f[5] for f in found)
+            held = pick(path.value for _, path, *_ in found)
             var, unsure = max(f[1].var for f in found), max(f[3] for f in found)
-            return Reading(value, 0.0, var, span, known, silent_ones, unsure, other)
-        value = _total(w * v for w, _, v, *_ in found)
-        other = _total(w * o for w, *_, o in found)
-        mu = _total(w * path.mu for w, path, *_ in found)
-        var = _total(w * w * path.var for w, path, *_ in found)
-        unsure = _total(w * w * doubt for w, _, _, doubt, *_ in found)
-        mass = _total(w for w, *_ in found) if op == "avg" else 1.0
+            return Reading(value, 0.0, var, span, known, silent_ones, unsure, other, held)
+        value = total_of(w * v for w, _, v, *_ in found)
+        other = total_of(w * o for w, *_, o in found)
+        mu = total_of(w * path.mu for w, path, *_ in found)
+        var = total_of(w * w * path.var for w, path, *_ in found)
+        # Deviations add up: who falls silent together may move together.
+        unsure = total_of(abs(w) * math.sqrt(doubt) for w, _, _, doubt, *_ in found)
+        held = total_of(w * path.value for w, path, *_ in found)
+        mass = total_of(w for w, *_ in found) if op == "avg" else 1.0
         if mass == 0.0:
-            return Reading(math.nan, 0.0, 0.0, 0.0, known, silent_ones, 0.0, math.nan)
-        var, unsure = var / (mass * mass), unsure / (mass * mass)
-        return Reading(value / mass, mu / mass, var, span, known, silent_ones, unsure, other / mass)
+            return _NONE._replace(known=known, silent=silent_ones)
+        var, unsure = var / (mass * mass), (unsure / abs(mass)) ** 2
+        value, mu, other, held = value / mass, mu / mass, other / mass, held / mass
+        return Reading(value, mu, var, span, known, silent_ones, unsure, other, held)
 
     def _remember(self, asked: Asked, cell: Cell, tick: int) -> None:
-        value = self.read(asked, cell, tick).value
+        """Keep what rows show; what is carried on over a silence is never kept."""
+        value = self.read(asked, cell, tick).held
         if not math.isnan(value) and tick >= asked.opened:
             cell.past.append((tick, float(cell.cells[0]["sign"]) * value))
 
@@ -212,12 +223,15 @@ class Piece:
         """Bring a cell up to date at a tick; say whether that made an answer."""
         m = cell.kept
         timer = m["regime"] == TIMER
-        if tick < asked.opened or (timer and cell.memory.due[0] > tick):
+        due = cell.memory.due[0] <= tick or self._turns(asked, cell, tick)
+        if tick < asked.opened or (timer and not due):
             return False
         value = found.value
         if asked.window:
             sign = float(cell.cells[0]["sign"])
             held = [v for _, v in cell.inside(tick, asked.window)]
+            if found.silent:
+                held.append(sign * found.value)
             value = sign * max(held, default=math.nan)
             if timer:
                 self._time_peak(asked, cell, tick, value, found, epoch)
@@ -233,6 +247,13 @@ class Piece:
         cell.note_wait(tick)
         self._publish(asked, cell, tick, value, slope, found, epoch)
         return True
+
+    def _turns(self, asked: Asked, cell: Cell, tick: int) -> bool:
+        """Whether a member falls silent at a tick, or is back."""
+        prior = self.recent[-1] if self.recent else None
+        names = [name for name, _ in self.members(asked, cell) if name in self.paths]
+        counted = asked.query.select.name == "count"
+        return not counted and any(self.paths[name].turns(prior, tick) for name in names)
 
     def _time(self, asked: Asked, cell: Cell, tick: int, found: Reading, epoch: int) -> bool:
         """Evaluate by deadline, and set the next one."""
@@ -266,7 +287,7 @@ class Piece:
     ) -> None:
         """Evaluate an extreme by deadline: the window lets go of it, or the value passes it."""
         m, sure, sign = cell.kept, cell.cells[0]["confidence"], float(cell.cells[0]["sign"])
-        if m["evaluations"] > 0 and found.silent == 0:
+        if m["evaluations"] > 0 and m["silent"] == 0 and found.silent == 0:
             judge(m, cell.outside(tick, peak), sure, False)
         cell.note_wait(tick)
         self._publish(asked, cell, tick, peak, 0.0, found, epoch)
@@ -274,11 +295,18 @@ class Piece:
         rise = eps + sign * (peak - found.value)
         # An extreme that was passed stays wrong; of the paths that pass, half are back.
         never = 0.5 + 0.5 * float(sure)
-        passed = wait(asked.law, sign * found.mu, found.var, rise, found.span, 1.0, never, ABOVE)
-        longest = min(cell.leaves(tick, asked.window, eps), passed, 1e15)
+        var = found.var
+        if var == 0.0 and found.span > 0.0:
+            var = stirred(eps, found.span)
+        passed = wait(asked.law, sign * found.mu, var, rise, found.span, 1.0, never, ABOVE)
+        begun = max(self.first - 1, asked.born, asked.opened)
+        known = min(float(tick - begun), WINDOWS * float(asked.window))
+        most = vouched(float(sure), known, found.span, self.spacing)
+        longest = min(cell.leaves(tick, asked.window, eps), passed, most)
         if math.isnan(longest) or math.isnan(passed) or found.span <= 0.0:
             longest = 1.0
-        longest *= math.exp(min(0.0, float(m["trust"])))
+        m["trust"] = min(float(m["trust"]), 0.0)
+        longest *= math.exp(float(m["trust"]))
         m["wait"] = -max(1.0, longest)
         if found.silent:
             longest = min(longest, float(self._again()))
@@ -398,26 +426,40 @@ class Piece:
             self._choose(cells, anew=anew)
 
     def _choose(self, cells: list[tuple[Asked, Cell]], *, anew: bool) -> None:
-        """Choose regimes by what they cost."""
-        left = max(costs.LEAST, costs.SHARE * costs.ROW * self.rows / self.ticks)
+        """Choose regimes by what they cost, each cell for itself."""
+        share = self._watched_share(cells)
         for asked, cell in cells:
-            m, n = cell.kept, len(self.members(asked, cell))
+            m, n = cell.kept, self._valued(asked, cell)
             if m["evaluations"] == 0:
                 continue
             price = costs.WATCHED + costs.WATCHED_MEMBER * n
-            sure = cell.cells[0]["width"] == 0.0 or cell.cells[0]["confidence"] >= 1.0
             if asked.query.regime:
                 m["regime"] = REGIMES[asked.query.regime]
-            elif sure or asked.window:
+            elif asked.window or cell.sure():
                 m["regime"] = WATCH
             elif anew or m["regime"] == 0:
                 usual = float(m["usual"])
                 usual = usual if m["regime"] == TIMER else usual / costs.TIMER_RATE
                 once = costs.EVALUATED + costs.EVALUATED_MEMBER * n
                 cheaper = usual > 0.0 and once / max(1.0, usual) >= price
-                m["regime"] = WATCH if cheaper or price <= left else TIMER
+                drawn = uniform(cell.cells[0]["draw"], costs.DRAW) < share
+                m["regime"] = WATCH if cheaper or drawn else TIMER
             if m["regime"] == WATCH:
-                left, cell.memory.due[0] = left - price, ALWAYS
+                cell.memory.due[0] = ALWAYS
+
+    def _valued(self, asked: Asked, cell: Cell) -> int:
+        """Members that have a value."""
+        return sum(self.paths.get(n, Path()).row is not None for n, _ in self.members(asked, cell))
+
+    def _watched_share(self, cells: list[tuple[Asked, Cell]]) -> float:
+        """Share of the cells that may choose which are watched."""
+        prices = [0.0, 0.0]
+        for asked, cell in cells:
+            n = self._valued(asked, cell) if cell.listed is None else len(cell.listed)
+            if asked.query.regime != "timer" and (n or not asked.query.group_by):
+                anyway = asked.query.regime == "watch" or asked.window or cell.sure()
+                prices[0 if anyway else 1] += costs.WATCHED + costs.WATCHED_MEMBER * n
+        return costs.watched_share(self.rows / self.ticks, prices[0], prices[1])
 
 
 @dataclass
@@ -432,7 +474,7 @@ class Deferrals:
         """Let the changes of a page take effect, at the ticks closed before it."""
         wanted: dict[tuple[str, str | None], list[Standing]] = {}
         for standing in registry.queries.values():
-            if isinstance(standing.asked, Query) and _deferred(standing.asked, registry):
+            if isinstance(standing.asked, Query) and is_deferred(standing.asked, registry):
                 key = standing.asked.stream, standing.asked.select.x
                 wanted.setdefault(key, []).append(standing)
         self.pieces = {key: piece for key, piece in self.pieces.items() if key in wanted}
@@ -450,36 +492,3 @@ class Deferrals:
         for (name, _), piece in self.pieces.items():
             if name == history.stream.name and upto is not None:
                 yield from piece.advance(history, after, upto, epoch)
-
-
-def _checked(history: Landing, after: int | None, upto: int) -> Iterator[int]:
-    """Ticks with rows; in a silence of more than the declared gap also multiples of it."""
-    stream = history.stream
-    beat = (stream.expected_gap or 0) // stream.tick
-    awake = max(HOUR, stream.expected_gap or 0) // stream.tick
-    with_rows = sorted({row.tick for row in history.rows if row.tick <= upto})
-    for begin, end in pairwise((*with_rows, upto + 1)):
-        silence = range(begin + beat + 1, min(end, begin + awake + 1)) if beat else ()
-        for tick in (begin, *(tick for tick in silence if tick % beat == 0)):
-            if after is None or tick > after:
-                yield tick
-
-
-def _time(row: Landed) -> tuple[int, int]:
-    return row.ts, row.arrival
-
-
-def _key(row: Landed, columns: Sequence[str]) -> Group:
-    return tuple(row.values.get(column) for column in columns)
-
-
-def _total(parts: Iterable[float]) -> float:
-    """Sum in the order given, as the meaning of a sum over latest values is."""
-    total = 0.0
-    for part in parts:
-        total += part
-    return total
-
-
-def _deferred(query: Query, registry: Registry) -> bool:
-    return deferred(query) and not bounded(query, registry.stream(query.stream))

@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from streamgauge.drift.cells import ASKED, REGIMES, Memory, Records, fresh
 from streamgauge.drift.deadline import tables
-from streamgauge.drift.paths import BLOCK, BLOCKS, LONGEST, LONGEST_GAPS, MEAN_GAPS
+from streamgauge.drift.paths import BLOCK, BLOCKS, ENOUGH_GAPS, LONGEST, MEAN_GAPS, USUAL_GAPS
 from streamgauge.engine.reference_windows import Group, Landed, passes
 from streamgauge.kernel.hashing import mix64
 from streamgauge.kernel.keys import items, keys
+from streamgauge.kernel.time import HOUR
 from streamgauge.operators.emission import ALWAYS, NEVER
+from streamgauge.plan.bounds import bounded
+from streamgauge.plan.latest import deferred
 from streamgauge.plan.members import Members
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.streams.stream import Stream
 
 _FEWEST = 100.0
+
+
+class Landing(Protocol):
+    """All that arrived in one stream, each row with its tick of effect and its fate."""
+
+    stream: Stream
+    rows: list[Landed]
 
 
 @dataclass
@@ -41,7 +53,7 @@ class Path:
     var: float = 0.0
     span: float = 0.0
     gap: float = math.inf
-    widest: float = 0.0
+    before: int | None = None
     estimated: int | None = None
     due: int | None = None
 
@@ -52,7 +64,6 @@ class Path:
                 self.held = (self.held + 1) % BLOCKS
                 self.blocks[self.held] = []
             move = (float(tick - self.tick), value - self.value)
-            self.widest = max(self.widest, move[0])
             self.blocks[self.held] = [*self.blocks[self.held], move]
         self.row, self.value, self.tick = row, value, tick
 
@@ -71,8 +82,21 @@ class Path:
         if n < _FEWEST:
             rest = min(rest, 0.5 * time)
         self.mu, self.var, self.span = mu, var, time
-        self.gap = declared or max(MEAN_GAPS * time / n, LONGEST_GAPS * self.widest)
+        self.gap = declared or self._learned()
         self.estimated, self.due = now, now + int(rest)
+
+    def _learned(self) -> float:
+        """Longest gap that is no silence yet."""
+        widths = sorted(max(gap for gap, _ in block) for block in self.blocks if block)
+        gaps = [gap for block in self.blocks for gap, _ in block]
+        if len(gaps) < ENOUGH_GAPS:
+            return max(MEAN_GAPS * sum(gaps) / len(gaps), USUAL_GAPS * widths[-1])
+        return USUAL_GAPS * widths[-2]
+
+    def turns(self, prior: int | None, tick: int) -> bool:
+        """Whether the series falls silent at a tick, or is back, since the tick walked before."""
+        was = self.before is not None and prior is not None and prior - self.before > self.gap
+        return was != (self.row is not None and tick - self.tick > self.gap)
 
     def at(self, tick: int) -> tuple[float, float, bool]:
         """The value as it is known at a tick, the variance of its error, whether it is silent."""
@@ -108,6 +132,10 @@ class Cell:
         """Width that is owed around the answer."""
         width = float(self.cells[0]["width"])
         return width * abs(float(self.kept["value"])) if self.cells[0]["relative"] else width
+
+    def sure(self) -> bool:
+        """Whether its contract cannot fail."""
+        return bool(self.cells[0]["width"] == 0.0 or self.cells[0]["confidence"] >= 1.0)
 
     def outside(self, tick: int, value: float) -> bool:
         """Whether a value is further from what a reader holds than is owed."""
@@ -234,6 +262,18 @@ class Asked:
         return _law(min(max(contract.confidence, 0.5), 0.999999), form)
 
 
+def checked(stream: Stream, rows: Iterable[Landed], after: int | None, upto: int) -> Iterator[int]:
+    """Ticks with rows; in a silence of more than the declared gap also multiples of it."""
+    beat = (stream.expected_gap or 0) // stream.tick
+    awake = max(HOUR, stream.expected_gap or 0) // stream.tick
+    with_rows = sorted({row.tick for row in rows if row.tick <= upto})
+    for begin, end in pairwise((*with_rows, upto + 1)):
+        silence = range(begin + beat + 1, min(end, begin + awake + 1)) if beat else ()
+        for tick in (begin, *(tick for tick in silence if tick % beat == 0)):
+            if after is None or tick > after:
+                yield tick
+
+
 @lru_cache(maxsize=64)
 def _law(confidence: float, form: str) -> Any:
     return tables(confidence, form)
@@ -258,3 +298,26 @@ def _of_table(
         assert listed is not None
         listed.append((str(row[members.series]), float(weight)))
     return dict(sorted(found.items()))
+
+
+def time_of(row: Landed) -> tuple[int, int]:
+    """What decides which of two rows is newer."""
+    return row.ts, row.arrival
+
+
+def key_of(row: Landed, columns: Sequence[str]) -> Group:
+    """The cells of a row that name its group."""
+    return tuple(row.values.get(column) for column in columns)
+
+
+def total_of(parts: Iterable[float]) -> float:
+    """Sum in the order given, as the meaning of a sum over latest values is."""
+    total = 0.0
+    for part in parts:
+        total += part
+    return total
+
+
+def is_deferred(query: Query, registry: Registry) -> bool:
+    """Whether a query is answered here."""
+    return deferred(query) and not bounded(query, registry.stream(query.stream))

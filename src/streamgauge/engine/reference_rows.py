@@ -28,7 +28,9 @@ from streamgauge.engine.reference_windows import USED
 from streamgauge.kernel.time import Duration, Instant
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
+from streamgauge.operators.join_rows import nearest
 from streamgauge.plan.nodes import (
+    AS_OF,
     ONE_SIDED,
     Combined,
     Distinct,
@@ -242,6 +244,8 @@ class _Evaluation:
         if isinstance(node, Project):
             return self._projected(node, self._below(node.input))
         if isinstance(node, Join):
+            if node.kind in AS_OF:
+                return self._as_of(node)
             return self._inner(node) if node.kind == "inner" else self._of_two(node)
         if isinstance(node, Grouped):
             return self._grouped(node)
@@ -384,6 +388,29 @@ class _Evaluation:
             out[row + absent] += left[row]
         for other in right.keys() - met_right if node.kind == "full" else ():
             out[absent_left + other] += right[other]
+        return out
+
+    def _as_of(self, node: Join) -> Bag:
+        left, right = (self._below(part) for part in node.parts)
+        names = _joined_columns(node, self.world, 2)
+        own = _joined_columns(node, self.world, 1)
+        ((_, op, there),) = nearest(node.on, set(own), set(names) - set(own))
+        absent = (None,) * (len(names) - len(own))
+        out: Bag = Counter()
+        for row, count in left.items():
+            best: tuple[Any, Any] | None = None
+            for other in (other for other, _ in in_order(right)):
+                cells = dict(zip(names, row + other, strict=True))
+                assert node.on is not None, "it has an inequality"
+                if self._value(node.on, cells) is not True:
+                    continue
+                at = self._value(there, cells)
+                if best is None or (at >= best[0] if op in (">", ">=") else at <= best[0]):
+                    best = at, other
+            if best is not None:
+                out[row + best[1]] += count
+            elif node.kind == "asof left":
+                out[row + absent] += count
         return out
 
     def _grouped(self, node: Grouped) -> Bag:

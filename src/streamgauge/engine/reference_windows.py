@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from streamgauge.contracts.answer import Charge
+from streamgauge.contracts.answer import EMPTY, Charge
 from streamgauge.kernel.time import Instant, instant
 from streamgauge.operators.aggregate import Aggregate
 from streamgauge.operators.predicate import Predicate
@@ -63,6 +63,7 @@ class Reading:
     coverage: float
     basis: str = "exact"
     charges: tuple[Charge, ...] = ()
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +174,15 @@ def read_window(
         reduce = summarise if query.select.summary else aggregate
         if window.kind == "decay":
             reduce = fading
-        readings[group] = _reading(
+        reading = _reading(
             reduce(query.select, samples),
             reduce(query.select, samples + late_samples),
             covered,
         )
+        empty = not samples
+        told = empty and (bool(query.group_by) or reading.value is None)
+        basis = EMPTY if told else reading.basis
+        readings[group] = replace(reading, empty=empty, basis=basis)
     return readings
 
 

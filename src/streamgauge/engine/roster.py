@@ -1,14 +1,15 @@
 """Roster: deferred queries as columns of cells, with their members.
 
 A query of its own is one cell. A family is one cell for each key of its table, or for each value
-of the columns it groups series by; every shard has the cells whose key hashes to it.
+of the columns it groups series by. Cells are in pools by their keys or the numbers of their
+queries, and every shard has the cells of its pools.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from scipy.special import ndtri
 
 from streamgauge.drift.cells import ASKED, REGIMES, Links, Records
@@ -27,6 +27,7 @@ from streamgauge.engine.pieces import NO_LIMIT, Bench
 from streamgauge.kernel.columns import as_floats
 from streamgauge.kernel.hashing import mix64, stable_hash
 from streamgauge.kernel.keys import items, keys
+from streamgauge.log.segments import read_parquet
 from streamgauge.operators.emission import ALWAYS, NEVER, Codes, Floats, Ints
 from streamgauge.plan.members import Members
 from streamgauge.plan.registry import Standing
@@ -41,7 +42,8 @@ class Kin:
     """Members of the cells of one query: `pointer` cuts them, `texts` names the groups.
 
     `listed` says that all members are named, `steady` that they do not follow the series that
-    appear; `path` is the table they were read from.
+    appear; `path` is the table they were read from, `everywhere` its cells and members on all
+    shards. `pool` has the pool of each cell.
     """
 
     pointer: Ints
@@ -51,6 +53,8 @@ class Kin:
     listed: bool
     steady: bool = True
     path: str = ""
+    everywhere: tuple[int, int] = (0, 0)
+    pool: Codes = field(default_factory=lambda: np.empty(0, np.int32))
 
     @property
     def size(self) -> int:
@@ -63,7 +67,7 @@ class Roster:
     """All cells of a piece, compiled; `sizes` are the cells of each query, in order.
 
     `kinds` are what answers are told apart by, exactness and confidence; `kind` is that of each
-    cell.
+    cell, `pool` the pool that it shares a capacity in.
     """
 
     cells: Records
@@ -73,6 +77,7 @@ class Roster:
     sizes: list[int]
     kind: Ints
     kinds: list[tuple[bool, float]]
+    pool: Codes
 
 
 def kin_of(
@@ -83,7 +88,7 @@ def kin_of(
     homes: Codes,
 ) -> Kin:
     """The cells of a query and who belongs to them."""
-    query, number = standing.query, bench.series.names.index
+    query = standing.query
     if query.members is not None:
         path = tables[query.members.table].path
         return _of_table(query.members, path, bench)
@@ -91,14 +96,17 @@ def kin_of(
         assert groups is not None
         return _of_groups(groups, homes, bench)
     if query.series is None:
-        # By name: the numbers differ between shards, the order of summing must not.
-        members = np.array([number[name] for name in sorted(number)], np.int32)
+        # By name: the numbers differ between shards, the order of summing must not. A series that
+        # some query has only named is a member on no shard.
+        names = bench.series.names.values
+        members = np.array(sorted(set(bench.series.local), key=lambda s: names[s]), np.int32)
     else:
         members = np.array([bench.series.names.add(name) for name in query.series], np.int32)
     weight = None if query.weights is None else np.array(query.weights, np.float64)
     pointer = np.array([0, len(members)], np.int64)
     named = query.series is not None
-    return Kin(pointer, members, weight, _words([""]), named, steady=named)
+    pool = np.array([standing.id % bench.pools], np.int32)
+    return Kin(pointer, members, weight, _words([""]), named, steady=named, pool=pool)
 
 
 def _of_groups(groups: Groups, homes: Codes, bench: Bench) -> Kin:
@@ -112,16 +120,18 @@ def _of_groups(groups: Groups, homes: Codes, bench: Bench) -> Kin:
     sizes = np.array([len(part) for part in parts], np.int64)
     pointer = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
     member = np.array([s for part in parts for s in part], np.int32)
-    return Kin(pointer, member, None, _words(groups.texts), listed=False, steady=False)
+    pool = np.array([stable_hash(text) % bench.pools for text in groups.texts], np.int32)
+    return Kin(pointer, member, None, _words(groups.texts), False, steady=False, pool=pool)
 
 
 def _of_table(members: Members, path: str, bench: Bench) -> Kin:
-    """One cell for each key of a table whose hash falls to this shard, in the order of keys."""
-    codes, texts, names, weight = _read_table(path, json.dumps(members.as_dict()), bench.shards)
+    """One cell for each key of a table whose pool is of this shard, in the order of keys."""
+    codes, texts, names, weight = _read_table(path, json.dumps(members.as_dict()))
     series = np.empty(len(names.dictionary), np.int32)
     for place, value in enumerate(names.dictionary.to_pylist()):
         series[place] = bench.series.names.add(series_name([value]))
-    mine = _owned(texts, bench)
+    pool = _pools(texts, bench)
+    mine = np.flatnonzero(pool % bench.shards == bench.shard)
     cell = np.full(len(texts), -1, np.int64)
     cell[mine] = np.arange(len(mine))
     taken = cell[codes]
@@ -131,28 +141,31 @@ def _of_table(members: Members, path: str, bench: Bench) -> Kin:
     pointer = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))).astype(np.int64)
     member = series[np.asarray(names.indices.to_numpy())[rows]]
     taken_weight = None if weight is None else weight[rows]
-    return Kin(pointer, member, taken_weight, texts[mine], listed=True, path=path)
+    everywhere = len(texts), len(codes)
+    return Kin(
+        pointer, member, taken_weight, texts[mine], True,
+        path=path, everywhere=everywhere, pool=pool[mine],
+    )  # fmt: skip
 
 
-def _owned(texts: npt.NDArray[np.object_], bench: Bench) -> Ints:
-    """Places of the keys that this shard has."""
+def _pools(texts: npt.NDArray[np.object_], bench: Bench) -> Codes:
+    """Pools of keys."""
     if len(texts) == 1 and texts[0] == "":
-        first = stable_hash("") % bench.shards == bench.shard
-        return np.arange(1 if first else 0, dtype=np.int64)
+        return np.array([stable_hash("") % bench.pools], np.int32)
     hashes = keys(items(pa.array(texts, pa.large_string())), seed=1)
-    return np.flatnonzero(hashes % np.uint64(bench.shards) == np.uint64(bench.shard))
+    return (hashes % np.uint64(bench.pools)).astype(np.int32)
 
 
 @lru_cache(maxsize=4)
 def _read_table(
-    path: str, asked: str, shards: int
+    path: str, asked: str
 ) -> tuple[Ints, npt.NDArray[np.object_], pa.DictionaryArray, Floats | None]:
     """Key of each row of a table, the keys in order, the series of each row, and its weight."""
     members = Members.from_dict(json.loads(asked))
     where = () if members.where is None else members.where.columns()
     weights = () if members.weight is None else (members.weight,)
     columns = list(dict.fromkeys((*members.by, members.series, *weights, *where)))
-    table = pq.read_table(path, columns=columns)
+    table = read_parquet(path, "the copy of a table", columns)
     if members.where is not None:
         table = table.filter(_passed(members, table))
     names = table[members.series].combine_chunks().dictionary_encode()
@@ -232,7 +245,9 @@ def compiled(queries: Sequence[Standing], kin: Sequence[Kin], bench: Bench) -> R
     kinds: dict[tuple[bool, float], int] = {}
     kind = [kinds.setdefault(pair, len(kinds)) for pair in pairs]
     of_cells = np.repeat(np.array(kind, np.int64), sizes)
-    return Roster(cells, _links(kin, counts), np.stack(stack), texts, sizes, of_cells, list(kinds))
+    pool = _joined([one.pool for one in kin], np.int32)
+    links = _links(kin, counts)
+    return Roster(cells, links, np.stack(stack), texts, sizes, of_cells, list(kinds), pool)
 
 
 def _links(kin: Sequence[Kin], counts: Sequence[Ints]) -> Links:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from streamgauge.engine.progress import StreamRun
 from streamgauge.engine.selection_run import SelectionRun, SelectionState
+from streamgauge.engine.unusable import Losses, Reach, reaches
 from streamgauge.engine.view_run import RowsGiven, ViewRun, ViewState
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
@@ -86,16 +87,43 @@ class RowWork:
             work.selections[name] = replace(selection, state=state.selections[name])
         return work
 
-    def advance(self, runs: dict[str, StreamRun], page: Page, more: Sequence[RowBlock] = ()) -> int:
-        """Take a page; write the rows it gives and `more`; return how many answers they are."""
+    def advance(
+        self,
+        runs: dict[str, StreamRun],
+        page: Page,
+        losses: Losses,
+        files: dict[str, int],
+        more: Sequence[RowBlock] = (),
+    ) -> int:
+        """Take a page; write the rows it gives and `more`; return how many answers they are.
+
+        `files` gets the checksum of each file.
+        """
         blocks: list[RowBlock] = []
         for selection in self.selections.values():
             blocks += selection.advance(runs[selection.stream.name], page)
         given = [item for view in self.views.values() for item in view.advance(runs, page)]
         blocks += [*row_blocks(given), *more]
+        if losses:
+            blocks = [_marked(block, losses) for block in blocks]
         for serial, block in enumerate(blocks):
-            write_rows(self.home.rows(page.number, self.shard, serial), block, epoch=page.number)
+            path = self.home.rows(page.number, self.shard, serial)
+            files[self.home.file_of(path)] = write_rows(path, block, epoch=page.number)
         return sum(len(block.to) for block in blocks)
+
+
+def _marked(block: RowBlock, losses: Losses) -> RowBlock:
+    """Rows with the rows missing behind them that could not be used."""
+    lost = np.zeros(len(block.as_of), np.int64)
+    places = np.repeat(np.arange(len(lost)), np.diff(block.offsets))
+    alike: dict[tuple[Reach, ...], list[int]] = {}
+    for number, (name, _) in enumerate(block.names):
+        key = reaches(losses.registry.query(name).asked, losses.registry)
+        alike.setdefault(key, []).append(number)
+    for found, numbers in alike.items():
+        here = places[np.isin(block.to, numbers)]
+        lost[here] = np.maximum(lost[here], losses.rows(found, block.as_of[here]))
+    return replace(block, missing=block.missing + lost, met=block.met & (lost == 0))
 
 
 def row_blocks(given: Sequence[RowsGiven]) -> list[RowBlock]:
@@ -119,6 +147,7 @@ def row_blocks(given: Sequence[RowsGiven]) -> list[RowBlock]:
                 np.arange(total + 1, dtype=np.int32),
                 _told([item.share for item in items], sizes, 1.0),
                 _told([item.unseen for item in items], sizes, 0.0),
+                _told([item.coverage for item in items], sizes, 1.0),
             )
         )
     return blocks

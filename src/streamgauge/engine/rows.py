@@ -145,7 +145,7 @@ def arrange(
 ) -> Rows:
     """The columns of a segment as rows, each with its effective time."""
     ts = as_instants(table[stream.time])
-    late, eff = lateness(ts, segment.peak, stream.late.allowed)
+    late, eff = lateness(ts, segment.peak, stream.late.allowed, segment.passed)
     return Rows(
         eff,
         ticks_of(eff, stream.tick),
@@ -206,8 +206,16 @@ def ticks_of(instants: Ints, tick: int) -> Ints:
     return -((-instants) // tick)
 
 
-def lateness(ts: Ints, peak: int, allowed: int) -> tuple[Flags, Ints]:
-    """Which rows are late, and all effective times, given the peak before the first row."""
+def lateness(ts: Ints, peak: int, allowed: int, passed: int | None = None) -> tuple[Flags, Ints]:
+    """Which rows are late, and all effective times, given the peak before the first row.
+
+    None takes effect before the instant that time had passed to.
+    """
+    late, eff = _lateness(ts, peak, allowed)
+    return late, eff if passed is None else np.maximum(eff, passed + 1)
+
+
+def _lateness(ts: Ints, peak: int, allowed: int) -> tuple[Flags, Ints]:
     if len(ts) == 0 or (ts[0] >= peak - allowed and _ascending(ts)):
         return np.zeros(len(ts), np.bool_), ts
     before = np.maximum.accumulate(np.concatenate((np.array([peak], np.int64), ts[:-1])))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,24 +26,26 @@ from streamgauge.engine.promise_costs import spent_since
 from streamgauge.engine.promise_work import PromiseWork
 from streamgauge.engine.row_work import RowWork
 from streamgauge.engine.state import ShardState
+from streamgauge.engine.unusable import Losses, Reach, losses_of, reaches
 from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import Interner
-from streamgauge.kernel.errors import StateTooOld
-from streamgauge.kernel.files import read_json, write_whole
+from streamgauge.kernel.files import read_json, reading, write_whole
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.operators import emission
 from streamgauge.operators.functions import in_force
+from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.sharing import share as shared
+from streamgauge.plan.view import View
 from streamgauge.results.blocks import Block, Contracts, write_block
 from streamgauge.streams.stream import Stream
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a shard did with a run of pages."""
+    """What a shard did with a run of pages; `files` are checksums of the answers it wrote."""
 
     shard: int
     epoch: int
@@ -57,6 +59,7 @@ class Receipt:
     share: float = 1.0
     spent: dict[str, int] = field(default_factory=dict)
     late_by: dict[str, int] = field(default_factory=dict)
+    files: dict[str, int] = field(default_factory=dict)
 
 
 class Clocked(Protocol):
@@ -75,6 +78,8 @@ class _Names:
     versions: npt.NDArray[np.int32]
     names: list[str]
     contracts: Contracts
+    queries: list[Query | View]
+    reached: dict[int, tuple[Reach, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, registry: Registry) -> _Names:
@@ -84,6 +89,7 @@ class _Names:
             np.array([standing.version for standing in asked], np.int32),
             [standing.name for standing in asked],
             Contracts.of([standing.asked.contract for standing in asked]),
+            [standing.asked for standing in asked],
         )
 
 
@@ -109,8 +115,9 @@ def run(home: Home, shard: int, start: int, stop: int) -> Receipt:
     """Bring a shard from page `start` to page `stop`; pages already committed are done."""
     begun = time.perf_counter()
     if home.commit(stop).exists():
-        done: dict[str, Any] = read_json(home.commit(stop))["shards"][shard]
-        return Receipt(**done)
+        path, what = home.commit(stop), f"the commit of epoch {stop}"
+        with reading(path, what):
+            return Receipt(**read_json(path, what)["shards"][shard])
     with uncollected(), in_force(home.allowed, home.given):
         return _run(home, shard, start, stop, begun)
 
@@ -121,10 +128,11 @@ def _run(home: Home, shard: int, start: int, stop: int, begun: float) -> Receipt
         running = _load(home, shard, start, running)
     journal = Journal(home)
     rows = answers = late = 0
+    files: dict[str, int] = {}
     for number in range(start + 1, stop + 1):
         page = journal.page(number)
         rows += sum(segment.rows for segment in page.segments)
-        answers += _run_page(home, shard, running, page)
+        answers += _run_page(home, shard, running, page, files)
     late = sum(run.late for run in running.runs.values())
     late_by = {name: run.late for name, run in running.runs.items() if run.late}
     for stream_run in running.runs.values():
@@ -152,6 +160,7 @@ def _run(home: Home, shard: int, start: int, stop: int, begun: float) -> Receipt
         share,
         spent,
         late_by,
+        files,
     )
 
 
@@ -177,12 +186,8 @@ def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Runnin
     if epoch > 0:
         path = home.state(epoch, shard)
         if not path.exists():
-            raise StateTooOld(
-                f"no state of shard {shard} after epoch {epoch}",
-                f"looked for {path}",
-                "restore the home from a copy, or start a new home and replay the sources",
-            )
-        state = wire.from_bytes(path.read_bytes(), shard, home.shards)
+            raise wire.absent(home, epoch)
+        state = wire.read_state(home, epoch, shard)
     compiled_at = None if stale is None else stale.registry.changed
     registry = registry_at(home, epoch, None if stale is None else stale.registry)
     if stale is not None and stale.registry is registry and registry.changed == compiled_at:
@@ -229,7 +234,7 @@ def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _
     return _Running(state, registry, runs, _Names.of(registry), rows, across, promise)
 
 
-def _run_page(home: Home, shard: int, running: _Running, page: Page) -> int:
+def _run_page(home: Home, shard: int, running: _Running, page: Page, files: dict[str, int]) -> int:
     if page.changes:
         registry = registry_at(home, page.number, running.registry, read=page)
         fresh = _planned(home, shard, running.state, registry)
@@ -247,10 +252,27 @@ def _run_page(home: Home, shard: int, running: _Running, page: Page) -> int:
     given += running.across.advance(running.runs, page)
     given += running.promise.numbers(running.runs, page)
     block = _block(running.asked, given)
+    losses = losses_of(running.registry, running.runs)
+    _mark(block, running.asked, losses)
     if len(block.value):
-        write_block(home.answers(page.number, shard), block, epoch=page.number)
+        path = home.answers(page.number, shard)
+        files[home.file_of(path)] = write_block(path, block, epoch=page.number)
     promising = running.promise.rows(running.runs, page)
-    return len(block.value) + running.rows.advance(running.runs, page, promising)
+    return len(block.value) + running.rows.advance(running.runs, page, losses, files, promising)
+
+
+def _mark(block: Block, asked: _Names, losses: Losses) -> None:
+    """Lower the coverage of answers whose windows should hold rows that could not be used."""
+    if not losses:
+        return
+
+    def looks(number: int) -> tuple[Reach, ...]:
+        found = asked.reached.get(number)
+        if found is None:
+            found = asked.reached[number] = reaches(asked.queries[number], losses.registry)
+        return found
+
+    block.coverage[:] *= losses.coverage_of_each(looks, block.query, block.as_of)
 
 
 def _given(run: StreamRun, page: Page) -> list[tuple[Clocked, Given]]:

@@ -14,10 +14,13 @@ from streamgauge.engine.promise_state import PromiseState, pack_promise, unpack_
 from streamgauge.engine.row_state import pack_rows, unpack_rows
 from streamgauge.engine.row_work import RowState
 from streamgauge.engine.stream_state import Arrays, pack_stream, unpack_stream
+from streamgauge.kernel.errors import StateTooOld
+from streamgauge.kernel.files import damaged, reading
 from streamgauge.kernel.wire import Packed, pack, unpack
+from streamgauge.log.home import Home
 
 KIND = "shard"
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(slots=True)
@@ -46,6 +49,31 @@ def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
     if state.promise:
         values["promise"] = pack_promise("promise", state.promise, arrays)
     return pack(Packed(KIND, VERSION, values, arrays))
+
+
+def read_state(home: Home, epoch: int, shard: int) -> ShardState:
+    """State of a shard after an epoch; FileNotFoundError where none is there any more."""
+    path, what = home.state(epoch, shard), f"state of shard {shard} after epoch {epoch}"
+    data = path.read_bytes()
+    with reading(path, what):
+        try:
+            return from_bytes(data, shard, home.shards)
+        except StateTooOld as error:
+            raise StateTooOld(error.what, f"{path}: {error.detail}", error.hint) from error
+
+
+def shards_of(data: bytes) -> int:
+    """How many shards the bytes of a state say there are."""
+    return int(unpack(data, kind=KIND, version=VERSION).values["shards"])
+
+
+def absent(home: Home, epoch: int) -> StateTooOld:
+    """The error of state that should be there."""
+    folder = home.state(epoch, 0).parent
+    there = len(list(folder.glob("shard-*.sgst")))
+    return damaged(
+        folder, f"state after epoch {epoch}", f"it has {there} files for {home.shards} shards"
+    )
 
 
 def from_bytes(data: bytes, shard: int, shards: int) -> ShardState:

@@ -92,7 +92,7 @@ def read_rows(
     wanted = tuple(dict.fromkeys((stream.time, *columns, *extra)))
     table = read_segment(segment, wanted, ())
     ts = as_instants(table[stream.time])
-    late, eff = lateness(ts, segment.peak, stream.late.allowed)
+    late, eff = lateness(ts, segment.peak, stream.late.allowed, segment.passed)
     n = len(ts)
     store = Store(
         typed(table, stream, columns),
@@ -171,14 +171,17 @@ def with_page(store: Store, stream: Stream, page: Page) -> Store:
 def with_history(
     store: Store, stream: Stream, home: Home, *, before: int, since: int
 ) -> tuple[Store, int]:
-    """The store with kept rows of earlier pages, and the instant from which it misses none."""
-    parts = [store]
+    """The store with kept rows of earlier pages, and the instant from which it misses none.
+
+    Rows up to that instant are left out, or what is there would depend on which files hold them.
+    """
+    parts = []
     for place, segment in history(home, stream.name, before=before, since=since):
         try:
             parts.append(read_rows(stream, segment, place, store.rows.column_names))
         except SourceFailure:
             since = max(since, segment.high)
-    return merged(parts), since
+    return merged([store, *(part.take(part.ts > since) for part in parts)]), since
 
 
 def netted(store: Store, upto: int) -> Store:
@@ -210,13 +213,17 @@ def _in_order(store: Store) -> bool:
 
 def widened(store: Store, stream: Stream, columns: Sequence[str], home: Home) -> Store:
     """The same rows with these columns; what was not kept until now is read from the log."""
-    if tuple(store.rows.column_names) == tuple(columns):
+    schema = arrow_schema(stream, columns)
+    if store.rows.schema.equals(schema):
         return store
     missing = [name for name in columns if name not in store.rows.column_names]
-    parts = {name: store.rows[name] for name in columns if name not in missing}
+    parts = {
+        name: _cast(store.rows[name], schema.field(name).type)
+        for name in columns
+        if name not in missing
+    }
     if missing and len(store):
         parts |= _reread(store, stream, missing, home)
-    schema = arrow_schema(stream, columns)
     empty = schema.empty_table()
     arrays = [parts.get(name, empty[name]) for name in columns]
     return replace(store, rows=pa.table(arrays, schema=schema))

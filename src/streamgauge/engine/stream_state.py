@@ -24,6 +24,7 @@ from streamgauge.engine.progress import StreamState
 from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.summary_piece import SummaryPiece, Top
+from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.wire import Array
 from streamgauge.operators.emission import MEMORY
@@ -36,6 +37,7 @@ from streamgauge.windows.rings import Rings
 _LATEST = ("value", "ts", "missed", "missed_ts")
 _FADING = ("sums", "at", "late", "late_at")
 _RINGS = ("x", "y", "w", "ts", "group", "total")
+_TALLY = ("total", "fine", "coarse")
 _ROWS = ("eff", "tick", "ts", "page", "segment", "row")
 
 Arrays = dict[str, Array]
@@ -46,6 +48,8 @@ def pack_stream(prefix: str, state: StreamState, arrays: Arrays) -> dict[str, An
     _pack_rows(f"{prefix}/waiting", state.waiting, arrays)
     pack_combiner(f"{prefix}/series", state.series.combiner, arrays)
     arrays[f"{prefix}/series/local"] = np.array(state.series.local, np.int32)
+    for name in _TALLY:
+        arrays[f"{prefix}/tally/{name}"] = getattr(state.tally, name)
     return {
         "closed": state.closed,
         "awake_until": state.awake_until,
@@ -53,6 +57,7 @@ def pack_stream(prefix: str, state: StreamState, arrays: Arrays) -> dict[str, An
         "births": {str(epoch): at for epoch, at in state.births.items()},
         "words": {name: interner.values for name, interner in state.words.items()},
         "series": state.series.names.values,
+        "edge": state.tally.edge,
         "numbers": list(state.waiting.numbers),
         "codes": list(state.waiting.words),
         "pieces": [
@@ -83,7 +88,16 @@ def unpack_stream(
         ),
         waiting=_unpack_rows(f"{prefix}/waiting", values["numbers"], values["codes"], arrays),
         pieces={piece.key.text(): piece for piece in pieces},  # type: ignore[attr-defined]
+        tally=_unpack_tally(f"{prefix}/tally", values, arrays),
     )
+
+
+def _unpack_tally(prefix: str, values: dict[str, Any], arrays: Arrays) -> Tally:
+    if "edge" not in values:
+        # Written before rows were counted by tick.
+        return Tally()
+    total, fine, coarse = (arrays[f"{prefix}/{name}"] for name in _TALLY)
+    return Tally(total, fine, coarse, values["edge"])
 
 
 def _pack_rows(prefix: str, rows: Rows, arrays: Arrays) -> None:

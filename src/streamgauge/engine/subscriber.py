@@ -28,7 +28,7 @@ from streamgauge.edge.clock import wall_clock
 from streamgauge.edge.mqtt_client import KEEPALIVE, QOS, BrokerAddress, check_installed
 from streamgauge.engine.subscription import Subscription
 from streamgauge.kernel.errors import EngineFailure, SourceFailure, StateTooOld, StreamgaugeError
-from streamgauge.kernel.files import read_json, write_json
+from streamgauge.kernel.files import read_json, reading, write_json
 from streamgauge.log.lock import holding
 from streamgauge.log.messages import SCHEMA, Messages
 
@@ -176,7 +176,9 @@ class Subscriber:
     def _card(self) -> dict[str, Any]:
         """Who we are to the broker, and what it was last asked for; kept with the spool."""
         path = self.directory / "subscription.json"
-        kept = read_json(path) if path.exists() else {"format": 1, "topic": self.asked.topic}
+        with reading(path, "the card of a subscription"):
+            kept = read_json(path) if path.exists() else {"format": 1, "topic": self.asked.topic}
+            kept = dict(kept)
         kept.setdefault("client", f"streamgauge-{uuid.uuid4().hex[:20]}")
         if self.asked.client:
             kept["client"] = self.asked.client

@@ -52,7 +52,8 @@ class Asking(NamedTuple):
     standing: Standing
     question: Question
     cadence: str
-    every: int
+    period: int
+    patience: int
     slide: int
     length: int
     since: int
@@ -101,22 +102,25 @@ class SummaryPiece:
         """Compile the queries, sorted by length, and keep panes long enough."""
         stream = bench.stream
         self.seats.arrange(
+            bench,
             queries,
             max(1, len(self.groups.texts)),
             lambda standing: shape_of(registry, stream, self.key, standing),
         )
         active = self.seats.active
-        self.tops = {s.id: self.tops[s.id] for s in active if s.id in self.tops}
+        self.tops = {s.id: self.tops[s.id] for s in queries if s.id in self.tops}
         compiled = []
         for standing in active:
             slide, length = shape_of(registry, stream, self.key, standing)
-            answer = standing.query.answer
+            window = registry.window_of(standing.query)
+            kind, period, patience = bench.cadence(standing, window)
             compiled.append(
                 Asking(
                     standing,
                     standing.query.select.question(),
-                    answer.kind,
-                    max(1, answer.period // stream.tick),
+                    kind,
+                    period,
+                    patience,
                     slide,
                     length,
                     bench.since(standing),
@@ -145,17 +149,18 @@ class SummaryPiece:
         memory = self.seats.borrow(n_groups)
         given = _Answers(empty_answers(), list(self.groups.texts))
         done = 0
-        for tick, with_rows in self._checks(rows, span, bench):
+        for tick, due in self._checks(rows, span, bench):
             stop = int(np.searchsorted(rows.tick, tick, side="right"))
+            if stop == done and not any(self._stirs(place, tick, span) for place in due):
+                continue
             revised = bench.revises and self.key.width > 0 and bool(rows.late[done:stop].any())
             before = self._past(tick, bench) if revised else {}
             self._fold(bench, rows, group, column, slice(done, stop))
             done = stop
             self._open(tick * span.width)
-            for place, asking in enumerate(self.compiled):
-                # A shard that owns no group yet has no memory to answer from.
-                if n_groups and self._due(asking, tick, with_rows):
-                    self._answer(asking, tick, span, bench, memory[place], given)
+            # A shard that owns no group yet has no memory to answer from.
+            for place in due if n_groups else ():
+                self._answer(self.compiled[place], tick, span, bench, memory[place], given)
             if revised:
                 self._revise(before, tick, bench, given)
         self._fold(bench, rows, group, column, slice(done, len(rows)))
@@ -248,31 +253,37 @@ class SummaryPiece:
 
     # Checks.
 
-    def _checks(self, rows: Rows, span: Span, bench: Bench) -> Iterator[tuple[int, bool]]:
-        """Ticks to visit: those with a query due while awake, and those that bring revisions."""
-        landmark = self.key.width == 0
-        beats = [
-            asking.every if asking.cadence == "every" else asking.slide
-            for asking in self.compiled
-            if asking.cadence == "every" or not landmark
-        ]
-        step = int(np.gcd.reduce(beats)) if beats else 0
+    def _checks(self, rows: Rows, span: Span, bench: Bench) -> Iterator[tuple[int, list[int]]]:
+        """Ticks to visit with the places of the queries due: by the clock of each, or by rows."""
         with_rows = np.unique(rows.tick)
-        visits: set[int] = set()
-        if step:
-            visits.update(awake_beats(with_rows, span, step))
-        if landmark and any(asking.cadence != "every" for asking in self.compiled):
-            visits.update(with_rows.tolist())
-        elif bench.revises and self.compiled:
-            visits.update(np.unique(rows.tick[rows.late]).tolist())
-        there = set(with_rows.tolist())
-        for tick in sorted(visits):
-            yield tick, tick in there
+        due: dict[int, list[int]] = {}
+        if bench.revises and self.compiled and self.key.width:
+            due.update((tick, []) for tick in np.unique(rows.tick[rows.late]).tolist())
+        for place, asking in enumerate(self.compiled):
+            ticks = with_rows.tolist()
+            if asking.period:
+                ticks = due_ticks(with_rows, span, asking.period, asking.patience)
+            for tick in ticks:
+                due.setdefault(tick, []).append(place)
+        yield from sorted(due.items())
 
-    def _due(self, asking: Asking, tick: int, with_rows: bool) -> bool:
-        if asking.cadence == "every":
-            return tick % asking.every == 0
-        return with_rows if self.key.width == 0 else tick % asking.slide == 0
+    def _stirs(self, place: int, tick: int, span: Span) -> bool:
+        """Whether a check without rows may answer: on change only when rows enter or leave."""
+        asking = self.compiled[place]
+        asked_each_time = asking.cadence != "change" or isinstance(asking.question, TopK)
+        if asked_each_time or tick - asking.slide <= span.tick:
+            return True
+        edge, width = tick // asking.slide * asking.slide * span.width, self.key.width
+        before, length = edge - asking.slide * span.width, asking.length * width
+        whole = [
+            coverage_of(at, length, self.key.start, self.vouched, asking.since) == 1.0
+            for at in (before, edge)
+        ]
+        return whole == [False, True] or any(
+            self.panes._between((before - back) // width, (edge - back) // width)
+            or self.late._between((before - back) // width, (edge - back) // width)
+            for back in (0, length)
+        )
 
     def _window(self, asking: Asking, tick: int, bench: Bench) -> tuple[int, int, int]:
         """Edge of a query's window at a tick in event time, its last pane, its length."""
@@ -316,7 +327,11 @@ class SummaryPiece:
     ) -> None:
         edge, end, length = self._window(asking, tick, bench)
         covered = coverage_of(
-            edge, length * self.key.width, self.key.start, self.vouched, asking.since
+            edge,
+            length * self.key.width,
+            max(self.key.start, bench.first),
+            self.vouched,
+            asking.since,
         )
         query = asking.standing.id
         if isinstance(asking.question, TopK):
@@ -326,7 +341,7 @@ class SummaryPiece:
         by, cadence = asking.standing.query.answer.by, CADENCES[asking.cadence]
         given.matrix, given.n = give_bars(
             memory, given.matrix, given.n, query, cadence, by, tick, span.epoch, bars, counts,
-            covered,
+            covered, bool(self.key.group_by),
         )  # fmt: skip
 
     def _answer_top(
@@ -376,7 +391,7 @@ class SummaryPiece:
         for at in range(tick - bench.stream.late.reach // bench.stream.tick, tick):
             for place, asking in enumerate(self.compiled):
                 skip = asking.cadence == "change" or isinstance(asking.question, TopK)
-                if not skip and at > asking.begun and self._due(asking, at, False):
+                if not skip and at > asking.begun and at % asking.period == 0:
                     bars, counts = self._bars(asking, self._window(asking, at, bench)[1], bench)
                     found[at, place] = (bars.copy(), counts)
         return found
@@ -439,16 +454,18 @@ def _columns_of(bank: Bank, question: Question, counts: Ints) -> Floats:
     return out
 
 
-def awake_beats(with_rows: Ints, span: Span, step: int) -> list[int]:
-    """Multiples of the step in the span at which the stream is awake."""
+def due_ticks(with_rows: Ints, span: Span, period: int, patience: int) -> list[int]:
+    """Multiples of a period in the span that lie within the patience of a query after a row."""
+    lasting = max(span.rest, patience)
     starts = np.concatenate(([span.tick + 1], with_rows))
-    stops = np.minimum(np.concatenate(([span.awake_until], with_rows + span.rest)), span.last)
-    # Awake from a row on for a while; rows that follow within it make one stretch.
+    until = np.concatenate(([span.awake_until - span.rest], with_rows)) + lasting
+    stops = np.minimum(until, span.last)
+    # Rows that follow within the patience make one stretch.
     apart = starts[1:] > stops[:-1] + 1
     first = starts[np.concatenate(([True], apart))]
     last = np.maximum.accumulate(stops)[np.concatenate((apart, [True]))]
     return [
-        beat
+        tick
         for start, stop in zip(first.tolist(), last.tolist(), strict=True)
-        for beat in range(-(-start // step) * step, stop + 1, step)
+        for tick in range(-(-start // period) * period, stop + 1, period)
     ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from streamgauge.engine.coverage import coverage_at, windows_of
 from streamgauge.engine.dataflow import (
     Dataflow,
     Folded,
@@ -78,7 +79,8 @@ class ViewState:
 class RowsGiven:
     """Rows that one view gave: net changes by instant.
 
-    `share` and `unseen` say what a budget reached; None: everything.
+    `share` and `unseen` say what a budget reached, `coverage` how much of the windows is kept;
+    None: everything.
     """
 
     standing: Standing
@@ -87,6 +89,7 @@ class RowsGiven:
     met: npt.NDArray[np.bool_]
     share: Floats | None = None
     unseen: Floats | None = None
+    coverage: Floats | None = None
 
 
 @dataclass(slots=True)
@@ -260,12 +263,18 @@ class ViewRun:
             delta = delta.take(delta.count * sign > 0)
             delta = Delta(delta.rows, delta.at, abs(delta.count))
         missing = missing_at(step, view.plan, since, delta.at)
-        whole = whole_at(view.plan, self.state.whole[who], delta.at)
-        met = (missing == 0) & whole
+        coverage = self.coverage(step, standing, delta.at)
+        met = (missing == 0) & (coverage == 1.0)
         for node in set(view.plan.walk()):
             if isinstance(node, Numbers):
                 met &= self._number_run(node).broken_at(delta.at) == 0
-        return RowsGiven(standing, delta, missing, met)
+        return RowsGiven(standing, delta, missing, met, coverage=coverage)
+
+    def coverage(self, step: Dataflow, standing: Standing, at: Ints) -> Floats:
+        """Share of the windows of a view from which no row is missing, at some instants."""
+        whole = self.state.whole[standing.id, standing.version]
+        first = self.state.first - min(stream.tick for stream in self.streams.values())
+        return coverage_at(standing.view, whole, first, at, step)
 
     def _wait(self, view: View, who: Who, delta: Delta, now: int) -> None:
         """Note what a paused relation does not give: it owes the net of it when it goes on."""
@@ -350,6 +359,18 @@ def number_key(node: Numbers) -> str:
     return json.dumps(to_json(node))
 
 
+def with_coverage(
+    given: RowsGiven | None, whole: dict[str, int], runs: dict[str, StreamRun]
+) -> RowsGiven | None:
+    """The same with the share of the windows that is kept; not met where that is not all."""
+    if given is None:
+        return None
+    read = [runs[name] for name in given.standing.view.streams]
+    first = min((run.state.first - 1) * run.stream.tick for run in read)
+    coverage = coverage_at(given.standing.view, whole, first, given.delta.at)
+    return replace(given, met=given.met & (coverage == 1.0), coverage=coverage)
+
+
 def frontier(runs: dict[str, StreamRun], streams: dict[str, Stream]) -> int:
     """The instant up to which all of some streams are closed."""
     closed = [
@@ -370,11 +391,6 @@ def columns_of(views: Sequence[Standing], stream: str) -> tuple[str, ...]:
     return tuple(sorted({name for scan in scans for name in scan.schema.names}))
 
 
-def windows_of(plan: Node) -> list[Windowed]:
-    """The windows of a plan, each once."""
-    return list(dict.fromkeys(node for node in plan.walk() if isinstance(node, Windowed)))
-
-
 def missing_at(step: Dataflow, plan: Node, since: int, at: Ints) -> Ints:
     """How many late rows the windows of a plan should hold and do not, at some instants."""
     total = np.zeros(len(at), np.int64)
@@ -388,18 +404,17 @@ def missing_at(step: Dataflow, plan: Node, since: int, at: Ints) -> Ints:
     return total
 
 
-def whole_at(plan: Node, whole: dict[str, int], at: Ints) -> npt.NDArray[np.bool_]:
-    """Whether the windows of a plan reach back no further than the kept rows, at some instants."""
-    fine = np.ones(len(at), np.bool_)
-    for node in windows_of(plan):
-        since, window = whole.get(scan_of(node).stream, BEGINNING), node.window
-        if since == BEGINNING:
-            continue
-        if window.kind == "landmark":
-            fine &= window.start > since
-        elif window.kind in ("range", "session"):
-            fine &= at - window.length >= since
-    return fine
+def covered_now(run: ViewRun, standing: Standing) -> tuple[float, int | None]:
+    """Share of the windows of a view that is kept, and when all will be; None: unknown."""
+    if run.state.prev == UNSTARTED:
+        return 1.0, None
+    at = np.array([run.state.prev], np.int64)
+    coverage = float(run.coverage(run.step(run.state.prev), standing, at)[0])
+    whole = run.state.whole[standing.id, standing.version]
+    known = [(n.window, whole.get(scan_of(n).stream)) for n in windows_of(standing.view.plan)]
+    short = [(window, since) for window, since in known if since not in (None, BEGINNING)]
+    ends = [since + w.length for w, since in short if w.kind in ("range", "session") and since]
+    return coverage, max(ends) if ends and len(ends) == len(short) else None
 
 
 def rows_now(run: ViewRun, standing: Standing) -> pa.Table:

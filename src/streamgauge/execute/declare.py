@@ -46,7 +46,7 @@ from streamgauge.sources.declare import (
     rate,
     replay,
 )
-from streamgauge.sources.learn import check_first_times
+from streamgauge.sources.learn import as_learned, check_first_times
 from streamgauge.sources.places import local_path
 from streamgauge.streams.schema import TYPES, Schema
 from streamgauge.streams.stream import Late, Stream
@@ -66,7 +66,7 @@ _SOURCE_OPTIONS = {
 }  # fmt: skip
 _STREAM_OPTIONS = {
     "tick": "tick", "gap": "expected_gap", "keep": "keep", "future": "future", "changes": "changes",
-    "capacity": "capacity", "width": "width",
+    "capacity": "capacity", "width": "width", "idle": "idle",
 }  # fmt: skip
 
 
@@ -89,6 +89,9 @@ def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Str
     options = dict(said.options)
     source = _source(said, options, root)
     more = {key: options[word] for word, key in _STREAM_OPTIONS.items() if word in options}
+    if dict(source.options).get("format") == "flows":
+        # There the idle time is that of a flow.
+        more.pop("idle", None)
     if said.columns:
         _check_columns(said)
         schema = Schema.of(**{name: kind.lower() for name, kind in said.columns})
@@ -96,7 +99,7 @@ def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Str
         schema = known.schema if known is not None else schema_of(source)
     if known is None:
         check_first_times(said.name, source, said.time, schema)
-    return Stream(
+    stream = Stream(
         name=said.name,
         schema=schema,
         time=said.time,
@@ -105,6 +108,7 @@ def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Str
         late=_late(options.get("late", ("drop",))),
         **more,
     )
+    return stream if said.columns else as_learned(stream, known)
 
 
 def _usual_edge(said: CreateStream) -> CreateStream:
@@ -135,7 +139,7 @@ def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
     if said.source == "rate":
         return rate(**given)
     if said.source == "replay":
-        return replay(root / local_path(said.path), **given)
+        return _kept_within(replay(root / local_path(said.path), **given), options)
     if said.source == "push":
         return push(**given)
     if said.source == "edge":
@@ -157,7 +161,15 @@ def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
             f"formats are {', '.join(FORMATS)}",
             "write FORMAT csv, for example",
         )
-    return files(root / local_path(said.path), format, **given)
+    if format != "flows":
+        given.pop("idle", None)
+    return _kept_within(files(root / local_path(said.path), format, **given), options)
+
+
+def _kept_within(source: Source, options: dict[str, Any]) -> Source:
+    """A source of a client, which links lead nowhere but into its data root."""
+    within = {"within": options["within"]} if "within" in options else {}
+    return replace(source, options={**source.options, **within})
 
 
 _OF_ROWS = ("time_unit", "header", "delimiter", "null")

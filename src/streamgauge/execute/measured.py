@@ -25,6 +25,8 @@ from streamgauge.results.change_log import commits
 Line = tuple[str, str]
 # Epochs whose seconds are averaged.
 RECENT = 10
+# Names of silent series in a line.
+MOST_SILENT = 20
 
 
 def measured(reader: Reader, name: str) -> str:
@@ -100,7 +102,15 @@ def _deferred(reader: Reader, standing: Standing) -> list[Line]:
         ("waits", f"{_spread(wait)} s"),
         ("next deadline", deadline),
         ("late deadlines", f"{missed:,}, penalty {pc.sum(cells['penalty']).as_py() or 0.0:.3g}"),
+        ("silent series", _silent(cells["silent_series"].to_pylist())),
     ]
+
+
+def _silent(cells: list[list[str]]) -> str:
+    """Names of the silent series of all cells, the first of them; none where all send."""
+    names = sorted({name for cell in cells for name in cell})
+    more = f" and {len(names) - MOST_SILENT:,} more" if len(names) > MOST_SILENT else ""
+    return ", ".join(names[:MOST_SILENT]) + more or "none"
 
 
 def _spread(values: np.ndarray) -> str:

@@ -7,12 +7,14 @@ from pathlib import Path
 from streamgauge.execute import declare
 from streamgauge.execute.alerts import create_alert
 from streamgauge.execute.ask import ask, check_parameters, create_query
+from streamgauge.execute.confine import Confined
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.show import describe, explain, show
 from streamgauge.execute.sinks import create_sink
 from streamgauge.execute.tables import alter_table, create_table
 from streamgauge.execute.trial import Trial, located
 from streamgauge.kernel.errors import BindError, Place, StreamgaugeError
+from streamgauge.kernel.roots import Roots
 from streamgauge.language.parse import parse, parse_all
 from streamgauge.language.places import named_place
 from streamgauge.language.statements import (
@@ -52,15 +54,24 @@ class Script:
         Directory that relative paths start from.
     replace
         Whether CREATE of something that is there brings it to the new form, as project files do.
+    roots
+        Directories that paths are kept to; None for an operator, who may name any.
     """
 
     def __init__(
-        self, reader: Reader, trial: Trial, *, root: Path | None = None, replace: bool = False
+        self,
+        reader: Reader,
+        trial: Trial,
+        *,
+        root: Path | None = None,
+        replace: bool = False,
+        roots: Roots | None = None,
     ) -> None:
         self.reader = reader
         self.trial = trial
         self.root = root or Path.cwd()
         self.replace = replace
+        self._confined = None if roots is None else Confined(roots, reader.home.root, self.root)
 
     def run(self, text: str, name: str | None = None) -> list[Outcome]:
         """Run all statements of a text; `name` is for the one question without a name in it."""
@@ -81,6 +92,8 @@ class Script:
     def execute(self, said: Statement, name: str | None = None) -> Outcome:
         """Run one statement."""
         trial, replace = self.trial, self.replace
+        if self._confined is not None:
+            said = self._confined.statement(said)
         if isinstance(said, Ask):
             return ask(trial, said, name)
         if isinstance(said, CreateQuery):

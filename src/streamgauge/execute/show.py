@@ -14,7 +14,7 @@ from streamgauge.execute.names import members
 from streamgauge.execute.tables import TITLES, shown_tables
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError, QueryNotFound
-from streamgauge.kernel.time import duration_text
+from streamgauge.kernel.time import duration_text, instant_text
 from streamgauge.language.statements import Ask, FromName, Item, Select
 from streamgauge.log.feeding import feeding_of
 from streamgauge.operators.expression import Expr
@@ -34,12 +34,19 @@ from streamgauge.streams.schema import Schema
 
 TEXT = pa.string()
 NEWEST = 100
+NOTE = "streamgauge.note"
 
 
 def show(reader: Reader, registry: Registry, what: str, name: str = "") -> pa.Table:
-    """SHOW: what there is, as a table."""
+    """SHOW: what there is, as a table; answers of one query with what is to be said of them."""
     if what == "answers":
-        return answers(reader, registry, name)
+        shown = answers(reader, registry, name)
+        notes = (
+            [note for query in members(registry, name) if (note := reader.note(query))]
+            if name
+            else []
+        )
+        return shown.replace_schema_metadata({NOTE: "\n".join(notes)}) if notes else shown
     if what == "streams":
         return _table(*_streams(reader, registry))
     if what == "tables":
@@ -98,6 +105,10 @@ def _state(standing: Standing, registry: Registry) -> str:
 
 def _streams(reader: Reader, registry: Registry) -> Shown:
     fed = {name: feeding_of(reader.home, name) for name in registry.streams}
+    silent = {
+        name: f"idle: no rows since {instant_text(since)}; other streams do not wait for it"
+        for name, since in reader.idle().items()
+    }
     rows = [
         (
             stream.name,
@@ -107,13 +118,16 @@ def _streams(reader: Reader, registry: Registry) -> Shown:
             ", ".join(stream.key),
             duration_text(stream.tick),
             stream.late.policy,
+            "" if stream.idle is None else duration_text(stream.idle),
             "" if told is None else told.state,
-            "" if told is None else told.reason,
+            silent.get(stream.name, "") if told is None else told.reason,
+            f"{reader.count_dead_letters(stream.name):,}",
         )
         for stream in registry.streams.values()
         for told in (fed[stream.name],)
     ]
-    return ("name", "source", "columns", "time", "key", "tick", "late", "feed", "reason"), rows
+    titles = ("name", "source", "columns", "time", "key", "tick", "late", "idle", "feed", "reason")
+    return (*titles, "dead_letters"), rows
 
 
 def _windows(registry: Registry) -> Shown:
@@ -206,8 +220,15 @@ def answers(reader: Reader, registry: Registry, name: str = "") -> pa.Table:
             "confidence": pa.array([a.confidence for a in found], pa.float64()),
             "basis": pa.array([a.basis for a in found], TEXT),
             "as_of": pa.array([a.as_of for a in found], pa.timestamp("us", tz="UTC")),
+            "coverage": pa.array([a.coverage for a in found], pa.float64()),
         }
     )
+
+
+def note_of(shown: pa.Table) -> str:
+    """Why a shown table of answers is empty or incomplete, and until when; or nothing."""
+    noted: dict[bytes, bytes] = shown.schema.metadata or {}
+    return noted.get(NOTE.encode(), b"").decode()
 
 
 def _rows(reader: Reader, registry: Registry, name: str) -> pa.Table:
@@ -232,6 +253,7 @@ def describe(registry: Registry, name: str) -> pa.Table:
     if name in registry.streams:
         stream = registry.streams[name]
         roles = {**dict.fromkeys(stream.key, "key"), stream.time: "time"}
+        roles |= dict.fromkeys(stream.widened, "widened from int")
         if stream.width is not None:
             roles[stream.width] = "width"
         return _table(titles, [(c, k, roles.get(c, "")) for c, k in stream.schema.columns])

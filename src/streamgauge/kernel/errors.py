@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from streamgauge.kernel.masking import masked
+
 
 class Place(NamedTuple):
     r"""Where in a text something is, in characters; line and column count from 1.
@@ -51,6 +53,8 @@ class StreamgaugeError(Exception):
     place: Place | None = None
 
     def __init__(self, what: str, detail: str, hint: str) -> None:
+        # An error may quote an address; it goes to logs, pages and files.
+        what, detail, hint = masked(what), masked(detail), masked(hint)
         super().__init__(what, detail, hint)
         self.what = what
         self.detail = detail

@@ -1,7 +1,8 @@
-"""Durable files: whole or absent, never half written.
+"""Durable files: whole or absent, never half written; records that show when they are damaged.
 
 A file is written under another name, flushed to the disk and renamed. Readers see all of it or
-none of it, whatever dies meanwhile.
+none of it, whatever dies meanwhile. A JSON object ends with a checksum of the text before it, so
+a record that a disk or a hand has changed is refused and not believed.
 """
 
 from __future__ import annotations
@@ -9,11 +10,20 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+import struct
 import uuid
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from streamgauge.kernel.errors import EngineFailure
+from streamgauge.kernel.errors import EngineFailure, StateTooOld, StreamgaugeError
+
+CHECK = "crc32"
+_CHECKED = re.compile(rb',?"crc32":(\d{1,10})\}$')
+_TAIL = 32
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -47,13 +57,59 @@ def sync_directory(directory: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON as a whole file; equal values give equal bytes."""
-    write_whole(path, json.dumps(value, separators=(",", ":")).encode())
+    """Write JSON as a whole file, an object with its checksum; equal values give equal bytes."""
+    text = json.dumps(value, separators=(",", ":")).encode()
+    if isinstance(value, dict):
+        comma = b"," if value else b""
+        text = b'%s%s"crc32":%d}' % (text[:-1], comma, zlib.crc32(text))
+    write_whole(path, text)
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON file."""
-    return json.loads(path.read_bytes())
+def read_json(path: Path, what: str = "a record") -> Any:
+    """Read a JSON file; refuse one that is damaged with StateTooOld, saying `what` it is."""
+    return parse_json(path.read_bytes(), path, what)
+
+
+def parse_json(data: bytes, path: Path, what: str) -> Any:
+    """Read the JSON of a file; its checksum, where it has one, must agree."""
+    with reading(path, what):
+        found = json.loads(data)
+        if isinstance(found, dict):
+            told = found.pop(CHECK, None)
+            if told is not None and told != _checksum(data):
+                raise damaged(path, what, "its checksum does not agree")
+        return found
+
+
+def _checksum(data: bytes) -> int | None:
+    """Checksum of an object's text without the checksum; None where it does not end with one."""
+    last = _CHECKED.search(data, max(0, len(data) - _TAIL))
+    return None if last is None else zlib.crc32(b"}", zlib.crc32(data[: last.start()]))
+
+
+@contextmanager
+def reading(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever a reader stumbles over in a damaged file into StateTooOld."""
+    try:
+        yield
+    except StreamgaugeError:
+        raise
+    except (
+        ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError,
+        NotImplementedError, struct.error,
+    ) as error:  # fmt: skip
+        reason = f"{error} is absent" if isinstance(error, KeyError) else str(error)
+        raise damaged(path, what, reason) from error
+
+
+def damaged(path: Path, what: str, reason: str) -> StateTooOld:
+    """The error of a file of a data directory that cannot be believed."""
+    return StateTooOld(
+        f"{what} is damaged",
+        f"{path}: {reason}",
+        "stop the job and run: streamgauge check --repair; it says what is lost and repairs what "
+        "it can. Or restore the file from a copy",
+    )
 
 
 def numbered(directory: Path, suffix: str) -> list[int]:

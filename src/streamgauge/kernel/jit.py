@@ -14,7 +14,6 @@ import functools
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ import numba
 from numba.core import caching
 
 from streamgauge.kernel.kernel_text import deciding
+from streamgauge.kernel.private import private_directory
 
 _ROOT = Path(__file__).parent.parent
 _IMPORT = re.compile(
@@ -68,23 +68,20 @@ def kernel_fingerprint(path: Path) -> str:
     return texts.hexdigest()
 
 
+def cache_place() -> Path:
+    """Where compiled kernels would be kept."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(chosen) if chosen else Path(base) / "streamgauge"
+
+
 def cache_root() -> Path | None:
     """Directory of compiled kernels; None where there is none that only this user can write.
 
-    Whoever can write there runs code in our name, so another owner, or a group that may write,
-    means that kernels are compiled again in each process.
+    Whoever can write there runs code in our name. Without a private directory kernels are compiled
+    again in each process, and nothing is kept anywhere else.
     """
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    root = Path(chosen) if chosen else Path(base) / "streamgauge"
-    try:
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        found = root.stat()
-    except OSError:
-        return None
-    others = stat.S_IWGRP | stat.S_IWOTH
-    private = found.st_uid == os.getuid() and not found.st_mode & others
-    return root if private and os.access(root, os.W_OK | os.X_OK) else None
+    return private_directory(cache_place())
 
 
 class _ByText(caching._CacheLocator):
@@ -99,7 +96,11 @@ class _ByText(caching._CacheLocator):
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _ByText | None:
         root = cache_root()
-        return None if root is None else cls(py_func, py_file, root)
+        if root is None:
+            return None
+        found = cls(py_func, py_file, root)
+        # Made before Numba makes it: its own mode would follow the umask.
+        return None if private_directory(found._directory) is None else found
 
     def get_cache_path(self) -> str:
         return str(self._directory)
@@ -133,7 +134,7 @@ class _KernelCache(caching.FunctionCache):
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a kernel on first use and keep it on disk."""
     kernel: Any = numba.njit(function)
-    if cache_root() is not None:
+    if _ByText.from_function(function, function.__code__.co_filename) is not None:
         kernel._cache = _KernelCache(function)  # type: ignore[no-untyped-call]
     found: Callable[..., Any] = kernel
     return found

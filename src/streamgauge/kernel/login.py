@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from streamgauge.kernel.errors import BindError, SourceFailure
+from streamgauge.kernel.secrets import first_line
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
@@ -86,7 +88,7 @@ class Login:
     def password(self) -> str | None:
         """The password that the file or the environment has now."""
         if self.password_file:
-            return _first_line(self.password_file)
+            return first_line(self.password_file)
         if not self.password_env:
             return None
         if self.password_env not in os.environ:
@@ -97,17 +99,11 @@ class Login:
             )
         return os.environ[self.password_env]
 
-
-def _first_line(path: str) -> str:
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceFailure(
-            "cannot read the file of a password",
-            f"{path}: {getattr(error, 'strerror', None) or 'it is not text'}",
-            "check the path after PASSWORD FILE and its permissions",
-        ) from None
-    return lines[0] if lines else ""
+    def known_password(self) -> str:
+        """The password as far as it can be read, to be hidden; else nothing."""
+        with suppress(SourceFailure):
+            return self.password() or ""
+        return ""
 
 
 NOBODY = Login()

@@ -108,7 +108,8 @@ def _damaged(what: str, detail: str) -> StateTooOld:
     return StateTooOld(
         f"state is {what}",
         detail,
-        "restore the state directory from a copy, or start a new home and replay the sources",
+        "restore it from a copy; state of a data directory is computed again by: "
+        "streamgauge check --repair",
     )
 
 

@@ -251,7 +251,7 @@ def _from_resample(
     return FromResample(name, column, positive(period, "RESAMPLE"), method or "last", alias or "")
 
 
-_JOINS = ("inner", "left", "right", "full", "semi", "anti", "cross")
+_JOINS = ("inner", "left", "right", "full", "semi", "anti", "asof", "asof left", "cross")
 
 _QUERIES: dict[str, Callable[..., Any]] = {
     "query": _query,
@@ -278,7 +278,7 @@ _QUERIES: dict[str, Callable[..., Any]] = {
     "columns_of": lambda name: Item(Expr("star", table=name)),
     "alias": str,
     "sources": _sources,
-    **{f"{kind}_join": _join(kind) for kind in _JOINS},
+    **{f"{kind.replace(' ', '_')}_join": _join(kind) for kind in _JOINS},
     "using": lambda names: names,
     "from_name": _from_name,
     "from_name_window_last": lambda name, alias, window: FromName(name, window, alias),

@@ -288,7 +288,7 @@ SINKS: dict[str, Callable[..., Any]] = {
     "delivered_all": lambda: (),
     "delivered_history": lambda: True,
     "out_kafka": _out_kafka,
-    "out_postgres": lambda url, table: (("postgres", url, table), ()),
+    "out_postgres": lambda url, table, *login: (("postgres", url, table), login),
 }
 
 BUILDERS = {**WINDOWS, **TERMS, **OPTIONS, **SUMMARIES, **ALERTS, **SINKS}

@@ -173,7 +173,7 @@ def _meant(piece: Piece, expected: frozenset[str], cutoff: float) -> str:
 def _hint(blame: Blame) -> str:
     """The most useful next step."""
     piece = blame.part[blame.at] if blame.at < len(blame.part) else None
-    refused = "" if piece is None else _not_alias(blame, piece)
+    refused = "" if piece is None else _not_alias(blame, piece) or _unsupported(blame, piece)
     if refused:
         return refused
     meant = "" if piece is None else _meant(piece, blame.expected, 0.6)
@@ -185,7 +185,6 @@ def _hint(blame: Blame) -> str:
 
 # What to write instead of a word of SQL that is not supported.
 _INSTEAD = {
-    "ASOF": "write JOIN b [PARTITION BY k ROWS 1] for the row in force of each k",
     "NATURAL": "write JOIN ... USING (column) with the columns that are to be equal",
     "LATERAL": "write a subquery in WHERE, or JOIN ... ON",
     "POSITIONAL": "write JOIN ... ON with the columns that are to be equal",
@@ -201,6 +200,11 @@ _INSTEAD = {
     "ILIKE": "write LOWER(column) LIKE 'a%'",
     "ISNULL": "write IS NULL",
     "NOTNULL": "write IS NOT NULL",
+    **dict.fromkeys(
+        ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE"),
+        "rows come from the source of a stream: add files, or push rows to POST "
+        "/v1/streams/NAME/rows",
+    ),
 }
 
 
@@ -211,12 +215,21 @@ def _not_alias(blame: Blame, piece: Piece) -> str:
     if not possible or word not in not_aliases():
         return ""
     after = blame.part[blame.at + 1].text.upper() if blame.at + 1 < len(blame.part) else ""
+    if (word, after) == ("WITHIN", "GROUP"):
+        return "write QUANTILE(column, 0.5)"
     if after in ("JOIN", "OUTER", "LEFT", "RIGHT", "INNER", "SEMI", "ANTI") and word != "LATERAL":
-        joins = "supported are JOIN, LEFT, RIGHT, FULL, SEMI, ANTI and CROSS JOIN"
+        joins = "supported are JOIN, LEFT, RIGHT, FULL, SEMI, ANTI, ASOF and CROSS JOIN"
         return f"{_INSTEAD[word]}; {joins}" if word in _INSTEAD else joins
     if word in _INSTEAD:
         return _INSTEAD[word]
     return f'{word} is a keyword; as a name it is written AS "{piece.text}"'
+
+
+def _unsupported(blame: Blame, piece: Piece) -> str:
+    """The hint for a word of SQL that is known and not supported, wherever it stands."""
+    word = piece.text.upper()
+    known = piece.kind == "WORD" and word not in blame.expected
+    return _INSTEAD.get(word, "") if known else ""
 
 
 # Words that begin a clause, which cannot stand inside a bracket that holds an expression.
@@ -238,6 +251,8 @@ def _special(blame: Blame, piece: Piece | None) -> str:
         return _WINDOW
     if found == "[":
         return "a window stands right after the name of a stream: FROM ticks [RANGE 5 MINUTES]"
+    if before.count("CASE") > before.count("END") and (piece is None or found in _CLAUSES):
+        return "a CASE is not closed: write END before it"
     if before.count("(") > before.count(")") and (piece is None or found in _CLAUSES):
         return "a bracket is not closed: write ) before it"
     if found == ")" and before.count(")") >= before.count("("):
@@ -250,6 +265,8 @@ def _clause_hint(blame: Blame, before: list[str], found: str) -> str:
     if expected == {"TIMER", "WATCH"}:
         return "write BY TIMER or BY WATCH, or GROUP BY and ORDER BY before the terms"
     if "FROM" in expected and "SELECT" in before and "FROM" not in before:
+        if found and found not in words():
+            return f"write a comma before {blame.part[blame.at].text!r}, or an operator"
         return "a query needs FROM: SELECT ... FROM stream [RANGE 5 MINUTES]"
     if "USING" in expected and "JOIN" in before:
         return "a join needs ON condition or USING (column); CROSS JOIN has neither"

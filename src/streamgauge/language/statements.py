@@ -57,7 +57,7 @@ class FromResample:
 class FromJoin:
     """Two sources joined on a condition or on columns of one name.
 
-    `kind` is inner, left, right, full, semi, anti or cross.
+    `kind` is inner, left, right, full, semi, anti, asof, asof left or cross.
     """
 
     left: From

@@ -71,7 +71,6 @@ UNSUPPORTED = frozenset(
     [
         "ANY",
         "APPLY",
-        "ASOF",
         "CONNECT",
         "DELETE",
         "ESCAPE",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from streamgauge.kernel.files import number_name, read_json, write_json
+from streamgauge.kernel.files import damaged, number_name, read_json, reading, write_json
 
 # Kinds of sources whose rows land in batches.
 KINDS = ("kafka", "mqtt")
@@ -83,7 +83,13 @@ def manifest(directory: Path, number: int) -> Path:
 
 def read_batch(directory: Path, number: int) -> Batch:
     """What a batch that is there holds."""
-    return Batch.from_dict(read_json(manifest(directory, number)))
+    path = manifest(directory, number)
+    what = f"the manifest of batch {number} of stream {directory.name!r}"
+    try:
+        with reading(path, what):
+            return Batch.from_dict(read_json(path, what))
+    except FileNotFoundError:
+        raise damaged(path, what, "it is absent") from None
 
 
 def batch_numbers(directory: Path) -> list[int]:

@@ -19,8 +19,8 @@ from streamgauge.log.journal import Journal, Page
 FOLLOWED = "state.json"
 # Folders of a home with very many entries, none of which follows answers.
 _NOT_FOLLOWERS = {
-    "answers", "checkpoint", "commits", "compacted", "control", "dead", "edge", "incoming",
-    "journal", "landing", "registry", "segments", "state", "tables",
+    "answers", "checkpoint", "commits", "compacted", "control", "damaged", "dead", "edge",
+    "incoming", "journal", "landing", "registry", "segments", "state", "tables",
 }  # fmt: skip
 _LETTERS = re.compile(r"(\d{12})-\d{6}")
 
@@ -29,12 +29,15 @@ def followers(home: Home) -> dict[str, int]:
     """Who reads the answers epoch by epoch and saves its place: name and last epoch taken in."""
     found = {}
     for path in _saved(home):
+        name = str(path.parent.relative_to(home.root))
         try:
             said = read_json(path)
-        except (FileNotFoundError, ValueError):
+            found[name] = said["epoch"] if isinstance(said["epoch"], int) else 0
+        except FileNotFoundError:
             continue
-        if isinstance(said, dict) and isinstance(said.get("epoch"), int):
-            found[str(path.parent.relative_to(home.root))] = said["epoch"]
+        except (ValueError, LookupError, TypeError):
+            # How far it has read is unknown, so nothing may go that it could still need.
+            found[name] = 0
     return found
 
 

@@ -17,11 +17,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streamgauge.kernel.files import number_name, read_json, sync_directory, write_json
+from streamgauge.kernel.files import number_name, read_json, reading, sync_directory, write_json
 from streamgauge.kernel.time import Instant
 from streamgauge.log.batches import MANIFEST
-from streamgauge.log.home import Home
+from streamgauge.log.home import ASIDE, Home
 from streamgauge.log.journal import Segment
+from streamgauge.log.segments import reading_arrow
 
 FOLDERS = ("segments", "incoming")
 FOOTERS_REMEMBERED = 64
@@ -92,20 +93,24 @@ def put_together(home: Home, stream: str, files: Sequence[Small]) -> Compacted |
     folder = home.compacted(stream)
     folder.mkdir(parents=True, exist_ok=True)
     serial = 0
-    while (index := folder / f"{number_name(last.page, '')}-{serial:04d}.json").exists():
+    while any(folder.glob(f"{number_name(last.page, '')}-{serial:04d}.*")):
         serial += 1
-    # Whatever dies here leaves a file without an index, which the next one writes over.
+    # Whatever dies here leaves a file without an index, which `mend` takes away.
+    index = folder / f"{number_name(last.page, '')}-{serial:04d}.json"
     partial = index.with_name(f".{index.stem}.tmp")
     parts: dict[str, int] = {}
     groups = 0
-    with pq.ParquetWriter(partial, schema_of(last.path), compression="zstd") as writer:
+    with pq.ParquetWriter(
+        partial, schema_of(last.path), compression="zstd", write_page_checksum=True
+    ) as writer:
         for small in files:
             parts[small.path.removeprefix(f"{home.path}/")] = groups
-            file = pq.ParquetFile(small.path)
-            for number in range(file.metadata.num_row_groups):
-                table = file.read_row_group(number, use_threads=False)
-                writer.write_table(table, row_group_size=max(table.num_rows, 1))
-            groups += file.metadata.num_row_groups
+            with reading_arrow(Path(small.path), f"a file of rows of stream {stream!r}"):
+                file = pq.ParquetFile(small.path)
+                for number in range(file.metadata.num_row_groups):
+                    table = file.read_row_group(number, use_threads=False)
+                    writer.write_table(table, row_group_size=max(table.num_rows, 1))
+                groups += file.metadata.num_row_groups
     if pq.read_metadata(partial).num_row_groups != groups:
         partial.unlink()
         return None
@@ -142,15 +147,21 @@ def _sweep(folder: Path) -> None:
 
 def schema_of(path: str) -> pa.Schema:
     """Columns of a file as they are read, without what its writer noted."""
-    return pq.ParquetFile(path).schema_arrow.remove_metadata()
+    with reading_arrow(Path(path), "a file of rows"):
+        return pq.ParquetFile(path).schema_arrow.remove_metadata()
 
 
 def mend(home: Home, stream: str) -> None:
-    """Finish what a crash cut short: files that an index knows go, and rows that none knows."""
+    """Finish what a crash cut short: files that an index knows go, and rows that none knows.
+
+    Those are set aside: where the index was lost and no crash came, they are all there is.
+    """
     folder = home.compacted(stream)
     for path in folder.glob("*.parquet"):
         if path.name[0] == "." or not path.with_suffix(".json").exists():
-            path.unlink()
+            aside = home.root / ASIDE / path.relative_to(home.root)
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(aside)
     for partial in folder.glob(".*.tmp"):
         partial.unlink()
     known = (path for file in compacted(home, stream) for path in file.parts)
@@ -225,7 +236,10 @@ def _parts(index: Path) -> dict[str, int]:
 
 def _said(index: Path) -> dict[str, Any] | None:
     try:
-        found: dict[str, Any] = read_json(index)
+        what = f"the index of rows of stream {index.parent.name!r}"
+        with reading(index, what):
+            found: dict[str, Any] = read_json(index, what)
+            {**found["parts"], "": found["page"] + found["high"]}
+            return found
     except FileNotFoundError:
         return None
-    return found

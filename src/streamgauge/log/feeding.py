@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from streamgauge.kernel.files import read_json, write_json
+from streamgauge.kernel.files import read_json, reading, write_json
 from streamgauge.kernel.time import Instant
 from streamgauge.log.home import Home
 from streamgauge.log.lock import held
@@ -49,7 +49,9 @@ def forget_feeding(home: Home, stream: str | None = None) -> None:
 def feeding_of(home: Home, stream: str) -> Feeding | None:
     """How a stream is fed; None where nothing feeds it, or where no job runs that would."""
     try:
-        told = Feeding(**read_json(_note(home, stream)))
+        path = _note(home, stream)
+        with reading(path, f"the note of how stream {stream!r} is read"):
+            told = Feeding(**read_json(path))
     except FileNotFoundError:
         return None
     # What a killed job wrote says nothing of now, but for what it may have ended by.

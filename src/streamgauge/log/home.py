@@ -9,11 +9,21 @@ from typing import Any
 
 from streamgauge.kernel.allowed import NOTHING, Allowed
 from streamgauge.kernel.errors import BindError, StateTooOld
-from streamgauge.kernel.files import number_name, numbered, read_json, write_json
+from streamgauge.kernel.files import (
+    damaged,
+    number_name,
+    numbered,
+    read_json,
+    reading,
+    write_json,
+)
+from streamgauge.kernel.roots import NO_ROOTS, Roots
 
 FORMAT = 1
 NAME_BYTES = 200
 CLEARED = "cleared.json"
+# Where files go that cannot be believed, so that nothing of them is lost.
+ASIDE = "damaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,23 +33,44 @@ class Home:
     path: str
     shards: int
     allowed: Allowed = NOTHING
+    roots: Roots = NO_ROOTS
     given: dict[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def open(cls, path: str | Path, *, shards: int, allowed: Allowed = NOTHING) -> Home:
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        shards: int,
+        allowed: Allowed = NOTHING,
+        roots: Roots = NO_ROOTS,
+    ) -> Home:
         """Open a home, or make one; an existing home keeps its number of shards."""
         root = Path(path).absolute()
         card = root / "gauge.json"
-        if not card.exists():
-            write_json(card, {"format": FORMAT, "shards": shards})
-        found = read_json(card)
-        if found["format"] != FORMAT:
-            raise StateTooOld(
-                f"home {root} is of format {found['format']}",
-                f"this release reads format {FORMAT}",
-                "run the release that wrote it, or choose another home",
+        if root.exists() and not root.is_dir():
+            raise BindError(
+                f"{str(root)!r} is a file, not a data directory",
+                f"it has {root.stat().st_size} bytes",
+                "pass a directory, which Streamgauge creates if it does not exist",
             )
-        return cls(str(root), found["shards"], allowed)
+        if not card.exists():
+            if numbered(root / "journal", ".json"):
+                # Another number of shards would mix up the state of those that were.
+                raise damaged(card, "this data directory", "there is a journal beside it, not it")
+            write_json(card, {"format": FORMAT, "shards": shards})
+        with reading(card, "this data directory"):
+            found = read_json(card, "this data directory")
+            form, count = found["format"], found.get("shards")
+            if form != FORMAT:
+                raise StateTooOld(
+                    f"home {root} is of format {form}",
+                    f"this release reads format {FORMAT}",
+                    "run the release that wrote it, or choose another home",
+                )
+            if not isinstance(count, int) or count < 1:
+                raise damaged(card, "this data directory", f"its number of shards is {count!r}")
+            return cls(str(root), count, allowed, roots)
 
     @property
     def root(self) -> Path:
@@ -99,17 +130,22 @@ class Home:
         """Rows a shard gave as answers in an epoch; one file for each set of columns."""
         return self.root / "answers" / number_name(epoch, "") / f"rows-{shard}-{serial}.arrow"
 
+    def file_of(self, path: Path) -> str:
+        """Name of a file below this directory, as records have it."""
+        return path.relative_to(self.root).as_posix()
+
     def committed(self) -> int:
         """The newest committed epoch, 0 when there is none."""
         return max(numbered(self.commits, ".json"), default=0)
 
     def cleared(self) -> int:
         """The newest epoch whose answers and page were cleared away, 0 when none was."""
+        path, what = self.root / CLEARED, "the note of what was cleared away"
         try:
-            found: int = read_json(self.root / CLEARED)["epoch"]
+            with reading(path, what):
+                return int(read_json(path, what)["epoch"])
         except FileNotFoundError:
             return 0
-        return found
 
     def commit(self, epoch: int) -> Path:
         """Commit file of an epoch."""

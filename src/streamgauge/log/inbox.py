@@ -12,8 +12,18 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from streamgauge.kernel.files import read_json, write_json
+from streamgauge.kernel.files import damaged, read_json, write_json
 from streamgauge.log.home import Home
+
+_PARTS: dict[str, dict[str, type]] = {
+    "stream": {"stream": dict},
+    "advance": {"stream": str, "instant": int},
+    "register": {"queries": list},
+    "alter": {"queries": list},
+    "pause": {"names": list},
+    "resume": {"names": list},
+    "drop": {"names": list},
+}
 
 
 def new_name() -> str:
@@ -42,7 +52,19 @@ def names(home: Home) -> list[str]:
 def waiting(home: Home, done: set[str], most: int = 1000) -> list[tuple[str, dict[str, Any]]]:
     """Records not yet in the journal, in order."""
     left = [name for name in names(home) if name not in done]
-    return [(name, read_json(home.control / name)) for name in left[:most]]
+    return [(name, read_change(home, name)) for name in left[:most]]
+
+
+def read_change(home: Home, name: str) -> dict[str, Any]:
+    """One record that waits."""
+    path, what = home.control / name, "a change that waits in the inbox"
+    found = read_json(path, what)
+    if not isinstance(found, dict) or not isinstance(found.get("do"), str):
+        raise damaged(path, what, "it does not say what is to be done")
+    for part, kind in _PARTS.get(found["do"], {}).items():
+        if not isinstance(found.get(part), kind):
+            raise damaged(path, what, f"it says {found['do']} without {part}")
+    return found
 
 
 def remove(home: Home, done: Sequence[str]) -> None:

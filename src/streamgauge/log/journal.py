@@ -7,10 +7,18 @@ replaying the life of the gauge.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from streamgauge.kernel.errors import Cleared, EngineFailure
-from streamgauge.kernel.files import number_name, numbered, read_json, write_json
+from streamgauge.kernel.files import (
+    damaged,
+    number_name,
+    numbered,
+    parse_json,
+    reading,
+    write_json,
+)
 from streamgauge.kernel.time import Instant
 from streamgauge.log.home import Home
 
@@ -20,7 +28,8 @@ class Segment:
     """A reference to rows: a parquet file, or some of its row groups.
 
     `peak` is the largest event time that had arrived before these rows: with it, lateness is
-    decided without reading what came before.
+    decided without reading what came before. `passed` is the instant up to which time had passed
+    without rows: none of these takes effect before it has.
     """
 
     stream: str
@@ -31,19 +40,21 @@ class Segment:
     high: Instant
     peak: Instant
     origin: str
+    passed: Instant | None = None
 
     def as_list(self) -> list[Any]:
         """JSON form, short because there are many."""
+        more = [] if self.passed is None else [self.passed]
         return [
             self.stream, self.path, *self.groups, self.rows, self.low, self.high, self.peak,
-            self.origin,
+            self.origin, *more,
         ]  # fmt: skip
 
     @classmethod
     def from_list(cls, data: list[Any]) -> Segment:
         """Read the JSON form."""
-        stream, path, first, last, rows, low, high, peak, origin = data
-        return cls(stream, path, (first, last), rows, low, high, peak, origin)
+        stream, path, first, last, rows, low, high, peak, origin, *more = data
+        return cls(stream, path, (first, last), rows, low, high, peak, origin, *more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +62,11 @@ class Page:
     """One epoch: control changes first, then data.
 
     `lanes` says of streams that are read from partitions how far each of those has come; `peaks`
-    then has what all of them have reached.
+    then has what all of them have reached. `passed` says of streams that brought no rows up to
+    which instant time has passed all the same. `unusable` has the rows of each stream that could
+    not be used: the tick that would have seen them first, and how many. `idle` names the streams
+    that were silent for longer than they declare, and since when by the clock of the lander;
+    `peaks` has where they stand without rows.
     """
 
     number: int
@@ -64,6 +79,9 @@ class Page:
     refused: tuple[dict[str, str], ...] = ()
     dead: int = 0
     lanes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    passed: dict[str, Instant] = field(default_factory=dict)
+    unusable: dict[str, list[list[int]]] = field(default_factory=dict)
+    idle: dict[str, Instant] = field(default_factory=dict)
 
     def reach(self, stream: str) -> Instant | None:
         """The largest event time that has arrived; None when nothing has."""
@@ -84,7 +102,13 @@ class Page:
             "refused": list(self.refused),
             "dead": self.dead,
         }
-        return {**plain, "lanes": self.lanes} if self.lanes else plain
+        more = {
+            "lanes": self.lanes,
+            "passed": self.passed,
+            "unusable": self.unusable,
+            "idle": self.idle,
+        }
+        return {**plain, **{name: given for name, given in more.items() if given}}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Page:
@@ -100,7 +124,22 @@ class Page:
             tuple(data["refused"]),
             data["dead"],
             data.get("lanes", {}),
+            data.get("passed", {}),
+            data.get("unusable", {}),
+            data.get("idle", {}),
         )
+
+
+def parse_page(data: bytes, path: Path) -> Page:
+    """Read a page from the bytes of its file."""
+    what = f"page {int(path.stem)} of the journal"
+    with reading(path, what):
+        page = Page.from_dict(parse_json(data, path, what))
+        if page.number != int(path.stem):
+            raise damaged(path, what, f"it says that it is page {page.number}")
+        for change in page.changes:
+            change["do"]
+        return page
 
 
 def refuse_cleared(home: Home, epoch: int) -> None:
@@ -126,12 +165,12 @@ class Journal:
 
     def page(self, number: int) -> Page:
         """Read one page."""
+        path = self.home.journal / number_name(number, ".json")
         try:
-            found = read_json(self.home.journal / number_name(number, ".json"))
+            return parse_page(path.read_bytes(), path)
         except FileNotFoundError:
             refuse_cleared(self.home, number)
-            raise
-        return Page.from_dict(found)
+            raise damaged(path, f"page {number} of the journal", "it is absent") from None
 
     def append(self, page: Page) -> None:
         """Write the next page, whole."""

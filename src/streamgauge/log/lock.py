@@ -57,7 +57,7 @@ def _locked(descriptor: int, kind: int) -> bool:
 
 
 def _held(root: Path) -> EngineFailure:
-    holder = (root / LOCK).read_text().strip() or "unknown"
+    holder = (root / LOCK).read_text(errors="replace").strip() or "unknown"
     return EngineFailure(
         f"a job runs on {root} already",
         f"process {holder} holds {LOCK}",

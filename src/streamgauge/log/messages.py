@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from streamgauge.kernel.errors import EngineFailure, StateTooOld
 from streamgauge.kernel.files import number_name, numbered, sync_directory
-from streamgauge.log.spool import HEAD, framed, record_at
+from streamgauge.log.spool import HEAD, framed, goes_on, record_at
 
 SCHEMA = pa.schema(
     [
@@ -245,7 +245,7 @@ class Messages:
         while place < len(data):
             record = record_at(data, place)
             if record is None:
-                if not last:
+                if not last or goes_on(data, place):
                     raise _damaged(path, place)
                 _cut(path, place)
                 break
@@ -269,10 +269,14 @@ def newest_number(directory: Path) -> int:
     if not parts:
         return 0
     try:
-        data = (directory / number_name(parts[-1], PART)).read_bytes()
+        return parts[-1] + messages_in(directory / number_name(parts[-1], PART))
     except FileNotFoundError:
         return newest_number(directory)
-    number, place = parts[-1], 0
+
+
+def messages_in(path: Path) -> int:
+    """How many messages the whole records of a part hold."""
+    data, number, place = path.read_bytes(), 0, 0
     while (record := record_at(data, place)) is not None:
         number += _batch(record).num_rows if record[:1] == _GROUP else 0
         place += HEAD.size + len(record)

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.files import numbered
+from streamgauge.kernel.roots import Roots
 from streamgauge.kernel.time import Instant
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Segment
@@ -65,9 +66,10 @@ def schema_of(source: Source) -> Schema:
     if source.kind != "replay":
         return learn.schema_of(source)
     path, named = source.options["of"], source.options.get("stream")
+    within = source.options.get("within")
     if named is None:
-        return infer_schema(path, format_of(path))
-    for piece in _kept(path, named):
+        return infer_schema(path, format_of(path, within), within=within)
+    for piece in _kept(path, named, within):
         return Schema.from_arrow(pq.read_schema(piece.path))
     raise _nothing_kept(path, named)
 
@@ -75,15 +77,16 @@ def schema_of(source: Source) -> Schema:
 def pieces_of(stream: Stream) -> list[Piece]:
     """List the recording that a stream replays, in the order its rows arrived."""
     source = stream.source_dict()
-    path, named = source["of"], source.get("stream")
+    path, named, within = source["of"], source.get("stream"), source.get("within")
     if named is not None:
-        found = list(_kept(path, named))
+        found = list(_kept(path, named, within))
         if not found:
             raise _nothing_kept(path, named)
         return found
-    format = format_of(path)
+    format = format_of(path, within)
     read = _as_files(stream, format)
-    return [piece for file in list_files(path, format) for piece in _pieces(file, format, read)]
+    files = list_files(path, format, within)
+    return [piece for file in files for piece in _pieces(file, format, read)]
 
 
 def rows_of(piece: Piece, stream: Stream) -> tuple[pa.Table, pa.Table]:
@@ -125,8 +128,9 @@ def _pieces(path: str, format: str, stream: Stream) -> Iterator[Piece]:
     yield Piece(path, format, 0, 0, len(times), low, high)
 
 
-def _kept(path: str, stream: str) -> Iterator[Piece]:
-    """Segments of a stream of a home whose files are still there."""
+def _kept(path: str, stream: str, within: str | None = None) -> Iterator[Piece]:
+    """Segments of a stream of a home whose files are still there, and in a directory if given."""
+    allowed = None if within is None else Roots.of([within])
     if not (Path(path) / CARD).is_file():
         raise SourceFailure(
             f"{path} is no home of a gauge",
@@ -137,7 +141,10 @@ def _kept(path: str, stream: str) -> Iterator[Piece]:
     journal = Journal(home)
     for number in numbered(home.journal, ".json"):
         for segment in journal.page(number).segments:
-            if segment.stream == stream and Path(segment.path).is_file():
+            if segment.stream != stream or not Path(segment.path).is_file():
+                continue
+            # A journal is only a file: one that a client wrote names any path.
+            if allowed is None or allowed.inside(segment.path):
                 yield Piece(
                     segment.path,
                     "parquet",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.errors import BindError, EngineFailure
-from streamgauge.kernel.files import read_json, write_json
+from streamgauge.kernel.files import read_json, reading, write_json
 from streamgauge.kernel.time import SECOND, Duration, Instant
 from streamgauge.log.dead_letters import bury
 from streamgauge.log.home import Home
@@ -223,7 +223,8 @@ class ReplayWriter:
             score = Score.written(self._stream, now)
             write_json(card, score.as_dict())
             return score
-        score = Score.from_dict(read_json(card))
+        with reading(card, f"the replay of stream {self._stream.name!r}"):
+            score = Score.from_dict(read_json(card))
         # How fast it goes on may change; what is played may not.
         differing = [
             name
@@ -240,7 +241,8 @@ class ReplayWriter:
 
     def _place(self) -> int:
         place = self._directory / _PLACE
-        told = int(read_json(place)) if place.exists() else 0
+        with reading(place, f"the place in the replay of stream {self._stream.name!r}"):
+            told = int(read_json(place)) if place.exists() else 0
         written = (_number(path) for path in self._directory.glob("replay-*.parquet"))
         return max(told, *(number + 1 for number in written), 0)
 

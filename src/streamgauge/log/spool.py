@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from streamgauge.kernel.errors import EngineFailure, StateTooOld
-from streamgauge.kernel.files import number_name, numbered, read_json, sync_directory, write_json
+from streamgauge.kernel.files import (
+    damaged,
+    number_name,
+    numbered,
+    read_json,
+    sync_directory,
+    write_json,
+)
 
 HEAD = struct.Struct("<II")
 FORMAT = 1
@@ -65,7 +72,9 @@ class Spool:
         path = self.directory / number_name(self.number, SNAPSHOT)
         if not path.exists():
             return None
-        kept = read_json(path)
+        kept = read_json(path, "the snapshot of a spool")
+        if not isinstance(kept, dict) or "state" not in kept:
+            raise damaged(path, "the snapshot of a spool", "it holds no state")
         if kept.get("format") != FORMAT:
             raise StateTooOld(
                 "a spool of another release",
@@ -175,18 +184,32 @@ def record_at(data: bytes | memoryview, place: int) -> bytes | None:
     return payload if whole and zlib.crc32(payload) == check else None
 
 
+def goes_on(data: bytes | memoryview, place: int) -> bool:
+    """Whether a whole record follows one that is not: then it is damaged, not torn by a crash.
+
+    >>> data = bytearray(framed(b"first") + framed(b"second"))
+    >>> data[10] ^= 1
+    >>> goes_on(bytes(data), 0), goes_on(bytes(data[:12]), 0)
+    (True, False)
+    """
+    if place + HEAD.size > len(data):
+        return False
+    size, _ = HEAD.unpack_from(data, place)
+    return size > 0 and record_at(data, place + HEAD.size + size) is not None
+
+
 def _read(path: Path, last: bool) -> Iterator[bytes]:
     data = path.read_bytes()
     place = 0
     while place < len(data):
         payload = record_at(data, place)
         if payload is None:
-            if last:
+            if last and not goes_on(data, place):
                 return
             raise StateTooOld(
                 f"the spool {path.name} is damaged",
                 f"a record at byte {place} of {len(data)} does not match its checksum",
-                "restore the file, or delete the spool: agents announce themselves anew",
+                "restore the file from a copy; streamgauge check says what it held",
             )
         yield payload
         place += HEAD.size + len(payload)

@@ -13,7 +13,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 
 from streamgauge.kernel.errors import SourceFailure
-from streamgauge.kernel.files import read_json, write_json
+from streamgauge.kernel.files import read_json, reading, write_json
 from streamgauge.log.home import Home
 from streamgauge.log.lake import read_delta
 from streamgauge.streams.origin import Origin
@@ -141,10 +141,11 @@ def note_reading(home: Home, name: str, told: dict[str, Any]) -> None:
 def reading_of(home: Home, name: str) -> dict[str, Any]:
     """How reading a table again goes; empty before anything was written down."""
     try:
-        found: dict[str, Any] = read_json(_notes(home, name))
+        path, what = _notes(home, name), f"the note of how table {name!r} is read again"
+        with reading(path, what):
+            return dict(read_json(path, what))
     except FileNotFoundError:
         return {}
-    return found
 
 
 def _notes(home: Home, name: str) -> Path:

@@ -47,7 +47,7 @@ class LiveAnswer:
     >>> import tempfile, streamgauge as sg
     >>> gauge = sg.connect(tempfile.mkdtemp(), engine="local")
     >>> gauge.stream("plant", source=sg.plant(n_sensors=4), key="series", time="ts")
-    >>> gauge.register(sg.Query("heat", "plant", sg.avg("value")))
+    >>> gauge.register(sg.Query("heat", "plant", sg.avg("value"), window=sg.Latest()))
     [StandingQuery('heat')]
     >>> with sg.LiveAnswer(gauge, "heat") as live:
     ...     live.answers
@@ -116,6 +116,9 @@ class LiveAnswer:
             self._show()
 
     def _take(self, answer: Answer) -> None:
+        if answer.ends_group:
+            self._lines.pop(answer.group, None)
+            return
         _, recent = self._lines.get(answer.group, (answer, deque(maxlen=RECENT)))
         ends = {"low": finite(answer.low), "high": finite(answer.high)}
         recent.append({"value": answer.value, **ends})
@@ -137,7 +140,8 @@ class LiveAnswer:
     def _repr_html_(self) -> str:
         found = self.answers
         if not found:
-            return f"<p>{escape(repr(self))}: no answer yet</p>"
+            why = self.gauge.note(self.name) or "no answer yet"
+            return f"<p>{escape(repr(self))}: {escape(why)}</p>"
         return answer_html(found[0]) if len(found) == 1 else found._repr_html_()
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from streamgauge.operators.accumulate import AVG, COUNT, MAX, MIN, SUM
 from streamgauge.operators.emission import (
     ALWAYS,
     CHANGE,
-    EVERY,
     GIVEN,
     LAST_SPENT,
     NEVER,
@@ -29,9 +28,12 @@ from streamgauge.operators.emission import (
     Ints,
     beat,
     changed,
+    emptied,
     give,
+    is_due,
     next_check,
     run_end,
+    silence,
 )
 from streamgauge.operators.rounding import (
     TINY,
@@ -90,11 +92,13 @@ class Cells(NamedTuple):
     query: Codes
     op: Codes
     cadence: Codes
-    every: Ints
+    period: Ints
+    patience: Ints
     by: Floats
     team: Codes
     group: Codes
     listed: Floats
+    grouped: Flags
 
 
 def no_bounds() -> Bounds:
@@ -292,7 +296,8 @@ def _answer(c, cells, teams, past, tick, epoch, out, n_out):  # type: ignore[no-
     """Give the answer of a cell if it is owed."""
     known, op = teams.known[cells.team[c]], cells.op[c]
     value, low, high = _bar(op, known[0])
-    if known[0, N] == 0.0 and past[GIVEN] == 0.0:
+    gone, grouped = known[0, N] == 0.0, cells.grouped[c]
+    if gone and past[GIVEN] == 0.0:
         return out, n_out
     quiet, spent = known[0, QUIET], high - low
     if known[0, MISSED] != 0.0:
@@ -306,14 +311,19 @@ def _answer(c, cells, teams, past, tick, epoch, out, n_out):  # type: ignore[no-
             low, high = -np.inf, np.inf
     listed = cells.listed[c] - known[0, GONE]
     coverage = 1.0 if cells.listed[c] == 0.0 or listed <= 0.0 else known[0, N] / listed
-    if cells.cadence[c] == CHANGE and not changed(past, value, low, high, cells.by[c], coverage):
+    leaves = gone and grouped
+    on_change = cells.cadence[c] == CHANGE and not leaves
+    if on_change and not changed(past, value, low, high, cells.by[c], coverage):
         return out, n_out
+    quiet += emptied(known[0, N], value, grouped)
     out = give(
         past, out, n_out, cells.query[c], cells.group[c], tick, value, low, high, coverage, quiet,
         epoch,
     )  # fmt: skip
     if spent > 0.0:
         past[LAST_SPENT] = out[n_out, SPENT] = spent
+    if leaves:
+        past[GIVEN] = 0.0
     return out, n_out + 1
 
 
@@ -354,8 +364,8 @@ def _queue(touched, n_touched, teams, owed, marked, queue):  # type: ignore[no-u
 @compiled
 def walk(rows, span, bounds, cells, teams, memory, out):  # type: ignore[no-untyped-def]
     """Walk from the closed tick to the last tick: fold rows, look at cells, give answers."""
-    step = beat(cells.cadence, cells.every, EVERY)
-    periodic = np.flatnonzero(cells.cadence == EVERY)
+    step = beat(cells.period)
+    periodic = np.flatnonzero(cells.period > 0)
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out = len(rows.tick), 0, 0
     n_teams = len(teams.owing)
@@ -364,7 +374,7 @@ def walk(rows, span, bounds, cells, teams, memory, out):  # type: ignore[no-unty
     on_time = (bounds.value, bounds.width, bounds.ts)
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
-        now = next_check(tick, step, awake_until, coming)
+        now = next_check(tick, step, cells.period, cells.patience, awake_until, span.rest, coming)
         if now > span.last:
             return out[:n_out]
         tick = now
@@ -387,9 +397,10 @@ def walk(rows, span, bounds, cells, teams, memory, out):  # type: ignore[no-unty
                         out, n_out = _answer(
                             c, cells, teams, memory[c], tick, span.epoch, out, n_out
                         )
+        quiet = silence(tick, awake_until, span.rest)
         for p in range(len(periodic)):
             c = periodic[p]
-            if tick % cells.every[c] == 0:
+            if is_due(cells.period[c], cells.patience[c], tick, False, quiet):
                 if teams.stale[cells.team[c]]:
                     late = (bounds.missed_ts != ALWAYS).any()
                     on_time = _as_if_on_time(bounds)

@@ -23,6 +23,9 @@ GIVEN, LAST, LAST_COVERAGE, LAST_TICK, LAST_LOW, LAST_HIGH, LAST_SILENT, LAST_EP
 LAST_SPENT = 8
 MEMORY = 9
 
+# In place of how many members are silent: the window holds no row.
+EMPTIED = -1
+
 NEVER = np.int64(2**62)
 ALWAYS = np.int64(-(2**62))
 
@@ -61,14 +64,19 @@ class Span(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What all compiled queries have, as columns; periods are in ticks."""
+    """What all compiled queries have, as columns; times but `since` are in ticks.
+
+    `period` is 0 when only rows bring checks; `patience` is how long after the last row of the
+    stream a query is checked.
+    """
 
     query: Codes
     op: Codes
     cadence: Codes
-    every: Ints
+    period: Ints
     by: Floats
     since: Ints
+    patience: Ints
 
 
 def empty_answers(capacity: int = 1024) -> Floats:
@@ -77,25 +85,49 @@ def empty_answers(capacity: int = 1024) -> Floats:
 
 
 @compiled
-def beat(cadence: Codes, period: Ints, kind: int) -> Any:
-    """Greatest common divisor of the periods of the queries of a cadence; 0 without any."""
+def beat(period: Ints) -> Any:
+    """Greatest common divisor of the periods of queries; 0 when only rows bring checks."""
     step = np.int64(0)
-    for q in range(len(cadence)):
-        if cadence[q] == kind:
-            a, b = period[q], step
-            while b:
-                a, b = b, a % b
-            step = a
+    for q in range(len(period)):
+        a, b = period[q], step
+        while b:
+            a, b = b, a % b
+        step = a
     return step
 
 
 @compiled
-def next_check(tick: int, step: int, awake_until: int, coming: int) -> Any:
-    """The next tick with a check: that of the coming row, or the next beat while awake."""
+def next_check(tick, step, period, patience, awake_until, rest, coming):  # type: ignore[no-untyped-def]
+    """The next tick with a check: that of the coming row, or the next at which a query is due.
+
+    While the stream is awake that is a multiple of `step`, the common divisor of all periods.
+    """
     if step == 0:
         return coming
     due = (tick // step + 1) * step
-    return coming if due > awake_until else min(due, coming)
+    if due <= awake_until or due >= coming:
+        return min(due, coming)
+    soonest, last_row = coming, awake_until - rest
+    for q in range(len(period)):
+        if period[q] > 0:
+            due = (tick // period[q] + 1) * period[q]
+            if due < soonest and due - last_row <= patience[q]:
+                soonest = due
+    return soonest
+
+
+@compiled
+def silence(tick: int, awake_until: int, rest: int) -> Any:
+    """Ticks since the last row; 0 while the stream is awake."""
+    return np.int64(0) if tick <= awake_until else np.int64(tick - (awake_until - rest))
+
+
+@compiled
+def is_due(period, patience, tick, fresh, quiet):  # type: ignore[no-untyped-def]
+    """Whether a query is checked at a tick, after some ticks of silence."""
+    if period == 0:
+        return fresh
+    return tick % period == 0 and quiet <= patience
 
 
 @compiled
@@ -146,6 +178,26 @@ def changed(
 
 
 @compiled
+def silent_when_empty(past, value, cadence, by, low, high, grouped):  # type: ignore[no-untyped-def]
+    """Whether an empty window owes no answer.
+
+    A group that empties answers once. Without groups a count answers 0 at its cadence; what has no
+    value answers once that it has none.
+    """
+    if grouped:
+        return past[GIVEN] == 0.0
+    if np.isnan(value):
+        return past[GIVEN] == 0.0 or np.isnan(past[LAST])
+    return cadence == CHANGE and not changed(past, value, low, high, by, past[LAST_COVERAGE])
+
+
+@compiled
+def emptied(n, value, grouped):  # type: ignore[no-untyped-def]
+    """The mark of an answer about a window without rows: a group leaves, or there is no value."""
+    return EMPTIED if n == 0 and (grouped or np.isnan(value)) else 0
+
+
+@compiled
 def give(memory, out, n_out, query, group, tick, value, low, high, coverage, silent, epoch):  # type: ignore[no-untyped-def]
     """Write an answer and note it as the last one given; return the matrix, perhaps larger."""
     memory[GIVEN] = 1.0
@@ -172,7 +224,7 @@ def write(out, n_out, query, group, tick, value, low, high, coverage, silent, re
 
 
 @compiled
-def give_bars(memory, out, n_out, query, cadence, by, tick, epoch, bars, counts, coverage):  # type: ignore[no-untyped-def]
+def give_bars(memory, out, n_out, query, cadence, by, tick, epoch, bars, counts, coverage, grouped):  # type: ignore[no-untyped-def]
     """Give the answers that are owed for all groups of a query; return the matrix and its end.
 
     `bars` has the columns value, low, high, and the width of the bar that the synopsis spends.
@@ -180,17 +232,19 @@ def give_bars(memory, out, n_out, query, cadence, by, tick, epoch, bars, counts,
     for g in range(len(counts)):
         value, low, high = bars[g, 0], bars[g, 1], bars[g, 2]
         past = memory[g]
-        if cadence == CHANGE:
-            if past[GIVEN] == 0.0 and counts[g] == 0:
+        if counts[g] == 0:
+            if silent_when_empty(past, value, cadence, by, low, high, grouped):
                 continue
+        elif cadence == CHANGE:
             # A window that fills answers once more when it is full, not at each step.
             seen = coverage if coverage == 1.0 else past[LAST_COVERAGE]
             if not changed(past, value, low, high, by, seen):
                 continue
-        elif counts[g] == 0:
-            continue
-        out = give(past, out, n_out, query, g, tick, value, low, high, coverage, 0, epoch)
+        mark = emptied(counts[g], value, grouped)
+        out = give(past, out, n_out, query, g, tick, value, low, high, coverage, mark, epoch)
         past[LAST_SPENT] = bars[g, 3]
         out[n_out, SPENT] = bars[g, 3]
         n_out += 1
+        if grouped and counts[g] == 0:
+            past[GIVEN] = 0.0
     return out, n_out

@@ -145,6 +145,18 @@ _MEANT = {
     **dict.fromkeys(("log", "logarithm"), "write ln or log10"),
     **dict.fromkeys(("pow",), "write power"),
     **dict.fromkeys(("percentile", "percentile_cont"), "write quantile"),
+    **dict.fromkeys(
+        ("tumble", "tumble_start", "tumble_end", "tumbling"),
+        "write the window after the stream: FROM s [RANGE 1 MINUTE SLIDE 1 MINUTE]",
+    ),
+    **dict.fromkeys(
+        ("hop", "hop_start", "hop_end", "sliding"),
+        "write the window after the stream: FROM s [RANGE 5 MINUTES SLIDE 1 MINUTE]",
+    ),
+    **dict.fromkeys(
+        ("session", "session_start", "session_end"),
+        "write the window after the stream: FROM s [SESSION 30 MINUTES]",
+    ),
     **dict.fromkeys(("date_trunc", "time_bucket"), "write bucket(ts, INTERVAL 1 MINUTE)"),
 }
 _FIXED = {"duration": "duration", "instant": "time", "is null": "bool"}

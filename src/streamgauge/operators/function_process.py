@@ -31,6 +31,7 @@ class FunctionProcess:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._paths: list[str] = []
 
     def load(self, target: str, allowed: Allowed) -> None:
         """Import a function there; raise CallFailed when that cannot be done."""
@@ -54,8 +55,14 @@ class FunctionProcess:
             "batch_seconds": allowed.batch_seconds,
         }
         asked = {"do": do, "target": target, "named": allowed.named(target), "limits": limits}
+        # The job's own directory may hold modules too; an empty entry means that directory.
+        paths = [path or str(Path.cwd()) for path in sys.path]
+        if paths != self._paths:
+            # Modules may be found elsewhere since the process began.
+            self.close()
         with self._lock:
             fresh = self._process is None
+            self._paths = paths
             process = self._process or self._start()
             late = threading.Event()
             # A new process imports its modules first, which is not the fault of a batch.
@@ -83,9 +90,7 @@ class FunctionProcess:
             start_new_session=True,
         )
         assert self._process.stdin is not None
-        # The job's own directory may hold modules too; an empty entry means that directory.
-        paths = [path or str(Path.cwd()) for path in sys.path]
-        self._process.stdin.write(json.dumps(paths).encode() + b"\n")
+        self._process.stdin.write(json.dumps(self._paths).encode() + b"\n")
         return self._process
 
     @staticmethod

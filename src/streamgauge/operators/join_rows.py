@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.operators.codes import Codes, codes_of, concatenated, plain
+from streamgauge.operators.best_partner import best_partners
+from streamgauge.operators.codes import Codes, codes_of, concatenated, plain, table_codes
 from streamgauge.operators.delta import Delta, consolidated
 from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.expression import Expr, conjuncts
@@ -25,6 +26,8 @@ from streamgauge.operators.steps import NEVER, Spans, spans_of, steps_of
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 BLOCK = 4_000_000
+# Inequalities of an ASOF join, and what each is with its sides exchanged.
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def join(
@@ -48,7 +51,8 @@ def join(
     kind
         inner; or, of two inputs, left: rows of the first without a partner stay, with nulls; full:
         those of both; semi: rows of the first while they have a partner, without its columns;
-        anti: while they have none.
+        anti: while they have none; asof: each row of the first with its best partner alone, by an
+        inequality in the condition; asof left: and with nulls while it has none.
     functions
         Functions of one's own.
 
@@ -65,6 +69,8 @@ def join(
         _Side(_renamed(delta.rows, name), spans_of(delta))
         for delta, name in zip(deltas, names, strict=True)
     ]
+    if kind in ("asof", "asof left"):
+        return _as_of(sides, on, functions, alone=kind == "asof left")
     if kind != "inner":
         return _by_partners(sides, on, kind, functions)
     return _given(sides, _inner(sides, on, functions))
@@ -317,6 +323,72 @@ def _while_partners(sides: Sequence[_Side], met: _Met, side: int, *, there: bool
         np.minimum(steps.until()[chosen], spans.leave[owner]),
         spans.count[owner],
     )
+
+
+def nearest(on: Expr | None, left: set[str], right: set[str]) -> list[tuple[Expr, str, Expr]]:
+    """The inequalities of a condition between two inputs, that of the first on the left.
+
+    >>> from streamgauge.operators.expression import column
+    >>> nearest(Expr("<", (column("b.t"), column("a.t"))), {"a.t"}, {"b.t"})[0][1]
+    '>'
+    """
+    found = []
+    for part in conjuncts(on):
+        if part.op not in _MIRRORED:
+            continue
+        one, two = part.args
+        for here, op, there in ((one, part.op, two), (two, _MIRRORED[part.op], one)):
+            own, other = set(here.columns()), set(there.columns())
+            if own and other and own <= left and other <= right:
+                found.append((here, op, there))
+    return found
+
+
+def _as_of(sides: Sequence[_Side], on: Expr | None, functions: Functions, *, alone: bool) -> Delta:
+    """Rows of the first input, each with the partner that comes nearest by the inequality.
+
+    Of partners that are equally near the last one counts, in the order of their columns.
+    """
+    left, right = sides[0].spans, sides[1].spans
+    columns = [set(side.rows.column_names) for side in sides]
+    ((here, op, there),) = nearest(on, *columns)
+    pairs = [_equality(part, sides, {0}, 1) for part in _conditions(sides, on)]
+    keys = [
+        (sides[0].column(one, functions), sides[1].column(two, functions))
+        for one, two in (pair for pair in pairs if pair is not None)
+    ]
+    one, two = _key_codes(keys, len(left), len(right))
+    key = Codes(np.concatenate((one.codes, two.codes)), one.width)
+    bounds = concatenated([sides[0].column(here, functions), sides[1].column(there, functions)])
+    known = (key.codes >= 0) & _comparable(bounds)
+    near = codes_of(bounds, descending=op in ("<", "<=")).dense()
+    key = key.dense()
+    place = key.then(near).codes
+    mine, theirs = place[: len(left)], place[len(left) :]
+    partners = np.flatnonzero(known[len(left) :])
+    ties = table_codes(sides[1].rows.columns, sides[1].rows.num_rows).codes[right.row[partners]]
+    partners = partners[np.lexsort((ties, theirs[partners]))]
+    low = np.searchsorted(theirs[partners], key.codes[: len(left)] * near.width)
+    high = np.searchsorted(theirs[partners], mine, "right" if op in ("<=", ">=") else "left")
+    high = np.where(known[: len(left)], high, low)
+    number, partner, enter, leave = best_partners(
+        low,
+        high,
+        (left.enter, left.leave),
+        (right.enter[partners], right.leave[partners]),
+        alone=alone,
+    )
+    # The last place is that of no partner.
+    rows = {0: left.row[number], 1: np.append(right.row[partners], -1)[partner]}
+    return consolidated(_given(sides, _Met(rows, enter, leave, left.count[number])))
+
+
+def _comparable(column: pa.Array) -> Flags:
+    """Which cells are neither null nor NaN."""
+    if pa.types.is_floating(column.type):
+        return _truths(pc.invert(pc.is_nan(column)))
+    there: Flags = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+    return there
 
 
 def _given(sides: Sequence[_Side], met: _Met) -> Delta:

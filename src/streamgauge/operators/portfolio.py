@@ -26,7 +26,6 @@ from streamgauge.operators.accumulate import (
 from streamgauge.operators.emission import (
     ALWAYS,
     CHANGE,
-    EVERY,
     GIVEN,
     LAST,
     LAST_COVERAGE,
@@ -39,8 +38,10 @@ from streamgauge.operators.emission import (
     beat,
     changed,
     give,
+    is_due,
     next_check,
     run_end,
+    silence,
 )
 
 
@@ -218,7 +219,9 @@ def _calm(memory, calm, last):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _check(tick, fresh, epoch, x, y, edge, asked, m, quick, calm, last, memory, out, n_out):  # type: ignore[no-untyped-def]
+def _check(  # type: ignore[no-untyped-def]
+    tick, fresh, still, epoch, x, y, edge, asked, m, quick, calm, last, memory, out, n_out
+):
     """Answer the queries that are due at a tick."""
     acc, silent = np.zeros(FIELDS), np.zeros(len(x.value), np.uint8)
     absent, missed, n_silent = _survey(x, edge, silent)
@@ -229,7 +232,8 @@ def _check(tick, fresh, epoch, x, y, edge, asked, m, quick, calm, last, memory, 
     if missed > 0:
         x_all, y_all = _as_if_on_time(x), _as_if_on_time(y)
     whole, exact = absent == 0, missed == 0 and n_silent == 0
-    query, ops, cadence, every, by = asked.query, asked.op, asked.cadence, asked.every, asked.by
+    query, ops, cadence, by = asked.query, asked.op, asked.cadence, asked.by
+    period, patience = asked.period, asked.patience
     values = np.empty(len(query))
     if whole:
         _plain_values(m.pointer, m.member, x.value, ops, values)
@@ -238,7 +242,7 @@ def _check(tick, fresh, epoch, x, y, edge, asked, m, quick, calm, last, memory, 
         if simple and quick[q] and calm[q] and cadence[q] == CHANGE:
             if abs(values[q] - last[q]) <= by[q]:
                 continue
-        elif not (tick % every[q] == 0 if cadence[q] == EVERY else fresh):
+        elif not is_due(period[q], patience[q], tick, fresh, still):
             continue
         op, since = ops[q], asked.since[q]
         value, n = values[q], m.pointer[q + 1] - m.pointer[q]
@@ -263,7 +267,7 @@ def _check(tick, fresh, epoch, x, y, edge, asked, m, quick, calm, last, memory, 
 @compiled
 def walk(rows, span, revise, gap, x, y, asked, members, memory, out):  # type: ignore[no-untyped-def]
     """Walk from the closed tick to the last tick: fold rows, check what is due, give answers."""
-    step = beat(asked.cadence, asked.every, EVERY)
+    step = beat(asked.period)
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out = len(rows.tick), 0, 0
     quick = _quick(asked, members)
@@ -271,7 +275,7 @@ def walk(rows, span, revise, gap, x, y, asked, members, memory, out):  # type: i
     _calm(memory, calm, last)
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
-        now = next_check(tick, step, awake_until, coming)
+        now = next_check(tick, step, asked.period, asked.patience, awake_until, span.rest, coming)
         if now > span.last:
             return out[:n_out]
         tick, fresh = now, coming == now
@@ -284,7 +288,8 @@ def walk(rows, span, revise, gap, x, y, asked, members, memory, out):  # type: i
             awake_until = tick + span.rest
         if len(asked.query) > 0:
             edge = tick * span.width - gap if gap > 0 else ALWAYS
+            still = silence(tick, awake_until, span.rest)
             out, n_out = _check(
-                tick, fresh, span.epoch, x, y, edge, asked, members, quick, calm, last, memory,
-                out, n_out,
+                tick, fresh, still, span.epoch, x, y, edge, asked, members, quick, calm, last,
+                memory, out, n_out,
             )  # fmt: skip

@@ -1,17 +1,23 @@
-"""Across streams: sizes of set expressions and of joins, from one sketch for each stream."""
+"""Across streams: sizes of set expressions and of joins, from one sketch for each stream.
+
+A union is as large as its sketch says, within a share of itself. What streams have in common may be
+any small part of them, so the error of an intersection, a difference or a join is a share of all
+rows (of a join, of all pairs), and no size of a sketch makes it a share of the answer.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import ContractUnsatisfiable
 from streamgauge.kernel.hashing import stable_hash
 from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
 from streamgauge.plan.query import Query
 from streamgauge.plan.summary import SEED, model_name
 from streamgauge.synopses import registry
-from streamgauge.synopses.choose import full_bytes
-from streamgauge.synopses.questions import Distinct, Moment, Question
+from streamgauge.synopses.choose import full_bytes, sized_model
+from streamgauge.synopses.questions import Distinct, JoinSize, Moment, Question
 from streamgauge.synopses.synopsis import Need
 
 # The sketch of each stream, the question of one stream alone that it is sized for, and the share
@@ -23,16 +29,12 @@ _SKETCHES: dict[str, tuple[str, Question, float]] = {
 
 
 class AcrossStreams:
-    """A sketch a stream, of one seed, so that they can be combined at any instant.
-
-    A sketch is sized for what it owes of one stream alone. What it owes of several depends on how
-    much they share: the bar of each answer says, and whether it keeps the contract.
-    """
+    """A sketch a stream, of one seed, so that they can be combined at any instant."""
 
     name = "sketch a stream"
 
     def offer(self, query: Query, statistics: Statistics) -> Bid:
-        """Sketches for a relative error at a confidence below 1."""
+        """Sketches at a confidence below 1: a share of a union, or of all rows."""
         if not query.parts:
             return Refusal(self.name)
         if query.contract.tolerance == "exact":
@@ -42,13 +44,39 @@ class AcrossStreams:
                 f"query {query.name!r} asks for {query.contract}",
             )
         kind, question, share = _SKETCHES[query.select.name]
-        alone = replace(query.contract, within=share * query.contract.within)
+        within = share * query.contract.within
+        # The error of one stream alone is a share of its answer, whatever that is a share of.
+        alone = replace(query.contract, tolerance="relative", within=within)
         try:
-            model = registry()[kind].sized_for(Need(question, alone), seed=SEED)
+            model = sized_model(registry()[kind], Need(question, alone), SEED)
         except ContractUnsatisfiable as error:
             return Refusal(self.name, error.what, error.detail)
-        law, nbytes = model.guarantee, len(query.parts) * full_bytes(model)
-        return Offer(self.name, law, nbytes, 4.0, f"{law} of each stream", model_name(model))
+        law = combined_law(query, replace(model.guarantee, epsilon=model.guarantee.epsilon / share))
+        if not law.holds(query.contract, asked_across(query)):
+            return Refusal(
+                self.name,
+                f"no sketch holds {query.select} {query.contract}",
+                f"its error is {law}, where n is {_rows_of(query)}",
+            )
+        nbytes = len(query.parts) * full_bytes(model)
+        return Offer(self.name, law, nbytes, 4.0, str(law), model_name(model))
+
+
+def asked_across(query: Query) -> Question:
+    """What is asked of the streams together."""
+    return Distinct() if query.select.name == "set_size" else JoinSize(None)
+
+
+def combined_law(query: Query, alone: Guarantee) -> Guarantee:
+    """The law of several streams from that of one: a share of a union, else of all rows."""
+    union = query.select.name == "set_size" and not set(str(query.select.argument)) & {"&", "-"}
+    return alone if union else replace(alone, law="additive")
+
+
+def _rows_of(query: Query) -> str:
+    if query.select.name == "set_size":
+        return "the rows of all the streams, of which the answer may be any part"
+    return "the number of pairs of rows, of which any part may meet"
 
 
 def owner(name: str, shards: int) -> int:

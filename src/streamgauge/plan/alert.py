@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.login import NOBODY, Login
+from streamgauge.kernel.secrets import shape
 from streamgauge.plan.query import Query
 from streamgauge.plan.shadows import is_shadow
 
@@ -96,7 +97,7 @@ class Target:
 
     def _check_webhook(self) -> None:
         try:
-            parts = urlsplit(self.address)
+            parts = urlsplit(shape(self.address))
             fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         except ValueError:
             fits = False
@@ -142,7 +143,7 @@ class Target:
 
     def __str__(self) -> str:
         if self.kind == "webhook":
-            parts = urlsplit(self.address)
+            parts = urlsplit(shape(self.address))
             return f"webhook {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         if self.kind == "mail":
             return f"mail for {self.detail}"

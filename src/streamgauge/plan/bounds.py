@@ -128,7 +128,8 @@ def refuse_bare_values(name: str, read: Iterable[str], stream: Stream) -> None:
     raise BindError(
         f"{value!r} of stream {stream.name!r} is right to within {width!r} only",
         f"query {name!r} reads the values of rows without their widths",
-        f"ask an aggregate of the newest bounds by itself, without a window, and select from its "
+        # A hint in English.
+        f"ask an aggregate of the newest bounds by itself, without a window, and select from its "  # nosec B608
         f"answers; or read both, as in MAX({value} + {width} / 2)",
     )
 

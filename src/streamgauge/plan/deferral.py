@@ -31,7 +31,7 @@ def fidelity(query: Query) -> Guarantee:
     contract = query.contract
     if contract.tolerance == "exact":
         return EXACT
-    law = "relative" if contract.tolerance == "relative" else "additive"
+    law = contract.tolerance
     chance = round(1.0 - contract.confidence, 12)
     return Guarantee(law, contract.within, chance, assumes=(ASSUMES,))
 

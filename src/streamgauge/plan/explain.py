@@ -123,7 +123,7 @@ def _evaluation(
     query = standing.query
     shared = f"shared by {sharing} queries" if sharing > 1 else "not shared"
     if isinstance(key, DeferralKey):
-        return deferral_lines(standing, shared)
+        return deferral_lines(standing, shared, registry.stream(query.stream).capacity)
     if isinstance(key, BoundsKey):
         families = query.members is not None or query.group_by
         single = f"shard {standing.id % shards} of {shards}"

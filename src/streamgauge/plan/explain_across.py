@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from streamgauge.plan.across import owner
+from streamgauge.contracts.guarantee import EXACT
+from streamgauge.plan.across import combined_law, owner
 from streamgauge.plan.part import Part
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
@@ -42,9 +43,8 @@ def _part_lines(registry: Registry, name: str, part: Part) -> list[tuple[int, st
 
 
 def across_budget(standing: Standing) -> str:
-    """What the bar depends on, which nobody knows beforehand."""
-    contract = standing.query.contract
-    return (
-        f"sized for {contract} of one stream alone; the bar of each answer says how much is known "
-        "of them together, and whether it keeps the contract"
-    )
+    """What the width is a share of; the interval of each answer is often narrower."""
+    query = standing.query
+    union = combined_law(query, EXACT) is EXACT
+    share = "pairs of rows" if query.select.name == "join_size" else "rows of all streams"
+    return f"sized for {query.contract}: a share of the {'union' if union else share}"

@@ -6,11 +6,14 @@ These lines say what was asked. What was measured since is told by EXPLAIN ANALY
 from __future__ import annotations
 
 from streamgauge.contracts.sureness import sureness
+from streamgauge.drift.pools import pools_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
 
 
-def deferral_lines(standing: Standing, shared: str) -> list[tuple[str, str]]:
+def deferral_lines(
+    standing: Standing, shared: str, capacity: int | None = None
+) -> list[tuple[str, str]]:
     """Steps between the answer and the scan, outermost first."""
     query = standing.query
     lines = []
@@ -21,6 +24,8 @@ def deferral_lines(standing: Standing, shared: str) -> list[tuple[str, str]]:
         chosen = "by watch"
     chosen += ", with trend" if query.trend else ""
     lines.append((f"Defer {query.select} {chosen}", f"spends {_spends(query)}, {shared}"))
+    if capacity is not None:
+        lines.append((f"Evaluate within CAPACITY {capacity:,}", f"spends 0, {_pools(capacity)}"))
     lines.append((f"Latest {query.select.x} of {_series(query)}", _cells(query)))
     return lines
 
@@ -50,6 +55,13 @@ def _spends(query: Query) -> str:
         return f"{width} {form}"
     share = sureness(contract.confidence, over_time=True, throughout=contract.throughout)
     return f"{width} {form}, {share}"
+
+
+def _pools(capacity: int) -> str:
+    """How a capacity is divided."""
+    n = pools_of(capacity)
+    each = f"{capacity // n:,} values read a tick"
+    return f"one pool of cells, {each}" if n == 1 else f"{n} pools of cells, each {each}"
 
 
 def _series(query: Query) -> str:

@@ -26,7 +26,7 @@ class Filtered:
         contract = query.contract
         if contract.tolerance == "exact":
             return Offer(self.name, EXACT, CELL_BYTES, ROW_COST, "nothing")
-        law = "relative" if contract.tolerance == "relative" else "additive"
+        law = contract.tolerance
         return Offer(
             self.name, Guarantee(law, contract.within, 0.0), CELL_BYTES, ROW_COST, str(contract)
         )

@@ -48,6 +48,8 @@ def _own_reason(node: Node, changing: frozenset[str]) -> str | None:
             return "EXCEPT takes rows back when they turn up on the right"
         case Join(kind="left" | "full" as kind):
             return f"a {kind.upper()} JOIN takes a padded row back when its partner comes"
+        case Join(kind="asof" | "asof left" as kind):
+            return f"an {kind.upper()} JOIN takes a pair back when a nearer partner comes"
         case Join(kind="anti"):
             return "an ANTI JOIN takes a row back when its partner comes"
         case Ordered(limit=limit) if limit is not None:

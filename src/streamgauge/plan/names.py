@@ -86,7 +86,9 @@ class Scope:
         return BindError(
             f"unknown column {str(part)!r}",
             f"columns are {listed}",
-            f"did you mean {near[0]}?" if near else "check the spelling",
+            f"did you mean {near[0]}?"
+            if near
+            else f"name one of these columns, or write '{part.value}' for a text",
         )
 
     def of_table(self, table: str) -> tuple[Visible, ...]:

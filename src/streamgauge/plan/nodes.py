@@ -148,6 +148,8 @@ class Project(Node):
 
 # Joins that give rows of their first input alone.
 ONE_SIDED = ("semi", "anti")
+# Joins that give each row of their first input with its nearest partner.
+AS_OF = ("asof", "asof left")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +158,9 @@ class Join(Node):
 
     `kind` is inner (any number of inputs), or of two inputs left (rows of the first without a
     partner stay, with nulls), full (those of both), semi (rows of the first that have a partner,
-    each once, with their own columns) or anti (those that have none). An input of the name "" has
-    its columns qualified already.
+    each once, with their own columns), anti (those that have none), asof (rows of the first, each
+    with the partner nearest by the one inequality of `on`) or asof left (with nulls where there is
+    none). An input of the name "" has its columns qualified already.
     """
 
     inputs_of: ClassVar[tuple[str, ...]] = ("parts",)

@@ -21,7 +21,7 @@ from streamgauge.language.statements import (
 )
 from streamgauge.operators.expression import Expr, column
 from streamgauge.plan.budget import shares
-from streamgauge.plan.nodes import ONE_SIDED, Grouped, Join
+from streamgauge.plan.nodes import AS_OF, ONE_SIDED, Grouped, Join
 from streamgauge.plan.preference import arranged, estimate, estimated, of_join, of_one
 from streamgauge.plan.promise_check import not_promising, refuse_aggregate, refuse_stream
 from streamgauge.plan.promising import PromisingJoinPlan, join_plan, key_classes, selection_plan
@@ -86,7 +86,8 @@ def _leaves(name: str, source: From) -> list[From]:
     if not isinstance(source, FromJoin):
         return [source]
     if source.kind not in ("inner", "cross"):
-        what = "leaves out rows" if source.kind in ONE_SIDED else "pads rows without a partner"
+        leaves_out = source.kind in ONE_SIDED or source.kind in AS_OF
+        what = "leaves out rows" if leaves_out else "pads rows without a partner"
         raise not_promising(
             name, f"{source.kind.upper()} JOIN {what}, and one may only not be found yet"
         )

@@ -23,7 +23,7 @@ from streamgauge.promise.promise import Promise
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
-from streamgauge.windows.window import Window
+from streamgauge.windows.window import LATEST, Window
 
 DECAYING = ("count", "sum", "avg", "var", "stddev")
 
@@ -74,8 +74,9 @@ def on_close() -> Cadence:
 class Query:
     """A standing query, as a value.
 
-    Without a window it asks of the *latest values* of series: those named in `series`, or all.
-    With a window it asks of the rows in the window that pass `where`, per group of `group_by`.
+    With the window `Latest()`, or with `series`, `members` or `group_by` and no window, it asks of
+    the *latest values* of series. With another window it asks of the rows in it that pass `where`,
+    per group of `group_by`.
 
     Parameters
     ----------
@@ -86,7 +87,8 @@ class Query:
     series, weights
         Members of a query over latest values; weights go with sum and avg.
     window
-        A window value, or the name of a window created before.
+        A window value, the name of a window created before, or `Latest()`. A query that has neither
+        a window nor anything about series is refused when it is registered.
     where, group_by
         Filter and grouping columns; the filter applies to the rows inside the window. Without a
         window the grouping columns are attributes of a series, one cell for each of their values.
@@ -112,6 +114,8 @@ class Query:
         Whether answers carry a slope, so that a reader carries the value on: value + slope * s.
     promise
         What it prefers when it cannot look at every row; None: it always can.
+    latest
+        Whether latest values were asked for by name; set by `window=Latest()`.
 
     Examples
     --------
@@ -142,6 +146,7 @@ class Query:
     regime: str = ""
     trend: bool = False
     promise: Promise | None = None
+    latest: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.where is not None and not isinstance(self.where, Predicate):
@@ -150,6 +155,9 @@ class Query:
                 f"got {self.where!r}",
                 'write where=(col("k") == "a") & (col("v") > 3)',
             )
+        if self.window == LATEST or getattr(self.window, "kind", "") == LATEST:
+            object.__setattr__(self, "window", None)
+            object.__setattr__(self, "latest", True)
         for name in ("series", "group_by", "weights"):
             given = getattr(self, name)
             if isinstance(given, str):
@@ -349,6 +357,7 @@ class Query:
             series=None if series is None else tuple(series),
             weights=None if weights is None else tuple(weights),
             window=Window.from_dict(window) if isinstance(window, dict) else window,
+            latest=window is None,
             where=Predicate.from_dict(data["where"]) if "where" in data else None,
             group_by=tuple(data.get("group_by", ())),
             answer=Cadence(kind, period, by),

@@ -26,6 +26,7 @@ from streamgauge.plan.tables import CHANGES as TABLE_CHANGES
 from streamgauge.plan.tables import change_tables
 from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.view import View
+from streamgauge.plan.widening import declared_again, kept_whole, widen
 from streamgauge.promise.costs import Costs
 from streamgauge.promise.summary import Summary
 from streamgauge.streams.stream import Stream
@@ -208,6 +209,8 @@ class Registry:
             self._drop(self.alerts, "alert", change["name"])
         elif do in ("sink", "drop sink"):
             self._change_sinks(change, epoch)
+        elif do == "widen":
+            widen(self.streams, self.queries, change, epoch)
         elif do != "advance":
             raise BindError(
                 f"unknown change {do!r}", "written by a newer release", "upgrade this process"
@@ -239,14 +242,14 @@ class Registry:
         return None if query.window is None else query.resolve(self.windows)
 
     def _add_stream(self, stream: Stream) -> None:
-        old = self.streams.get(stream.name)
-        if old is not None and old != stream:
-            raise BindError(
-                f"stream {stream.name!r} exists already with another declaration",
-                f"it reads {dict(old.source)}",
-                "drop it first, or choose another name",
-            )
-        self.streams[stream.name] = stream
+        self.streams[stream.name] = declared_again(self.streams.get(stream.name), stream)
+
+    def kept_whole(self, stream: str, column: str) -> str | None:
+        """Why a column of whole numbers cannot become float, or None."""
+        kept = {s.column: f"summary {s.name!r}" for s in self.summaries.values()}
+        kept |= {q: f"sink {s.sink.name!r}" for s in self.sinks.values() for q in s.sink.queries}
+        asked = self.queries.values()
+        return kept_whole(self.streams[stream], column, asked, self.windows, kept)
 
     def _drop(self, kept: dict[str, Any], kind: str, name: str) -> None:
         if name not in kept:
@@ -254,11 +257,7 @@ class Registry:
         del kept[name]
 
     def _drop_function(self, name: str) -> None:
-        asked = [
-            standing.query
-            for standing in self.queries.values()
-            if isinstance(standing.asked, Query)
-        ]
+        asked = [s.asked for s in self.queries.values() if isinstance(s.asked, Query)]
         users = [query.name for query in asked if name in query.functions]
         if users:
             raise BindError(

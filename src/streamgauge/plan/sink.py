@@ -15,6 +15,8 @@ from urllib.parse import unquote, urlsplit
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.login import NOBODY, Login
+from streamgauge.kernel.masking import masked
+from streamgauge.kernel.secrets import known_secrets, references, shape
 from streamgauge.log.home import check_directory_name
 from streamgauge.plan.alert import is_brokers, is_topic
 from streamgauge.plan.query import Query
@@ -39,12 +41,12 @@ class Destination:
     kind
         kafka or postgres.
     address
-        The brokers, or the URL of the database. libpq takes a password that is not in it from
-        PGPASSWORD or PGPASSFILE.
+        The brokers, or the URL of the database. libpq takes a password that the login does not
+        name from PGPASSWORD or PGPASSFILE.
     place
         The topic or the table.
     login
-        Who we are to the brokers.
+        Who we are to the brokers, or to the database.
 
     Examples
     --------
@@ -87,7 +89,7 @@ class Destination:
 
     def _check_postgres(self) -> None:
         try:
-            parts = urlsplit(self.address)
+            parts = urlsplit(shape(self.address))
             fits = parts.scheme in ("postgresql", "postgres") and parts.port != 0
         except ValueError:
             fits = False
@@ -107,7 +109,9 @@ class Destination:
     @property
     def secret(self) -> str:
         """The password in the address, or nothing."""
-        return unquote(urlsplit(self.address).password or "") if self.kind == "postgres" else ""
+        if self.kind != "postgres" or references(self.address):
+            return ""
+        return unquote(urlsplit(self.address).password or "")
 
     @property
     def said(self) -> tuple[str, str, str]:
@@ -121,10 +125,12 @@ class Destination:
 
     def hidden(self, text: str) -> str:
         """A text of others, such as an error, without what is secret here."""
-        parts = urlsplit(self.address) if self.kind == "postgres" else None
-        for secret in (self.secret, parts.password if parts else ""):
-            text = text.replace(secret, "***") if secret else text
-        return text
+        found: list[str | None] = [*known_secrets(self.address), self.login.known_password()]
+        if self.secret:
+            found += [self.secret, urlsplit(self.address).password]
+        for secret in filter(None, found):
+            text = text.replace(secret, "***")
+        return masked(text)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form, for the home alone: an address may hold a password."""
@@ -140,7 +146,7 @@ class Destination:
     def __str__(self) -> str:
         if self.kind == "kafka":
             return f"kafka {self.address}, topic {self.place}"
-        parts = urlsplit(self.address)
+        parts = urlsplit(shape(self.address))
         where = parts.netloc.rpartition("@")[2] or "localhost"
         return f"postgres {where}{parts.path}, table {self.place}"
 
@@ -181,13 +187,21 @@ def to_kafka(
     return Destination("kafka", brokers, topic, login)
 
 
-def to_postgres(url: str, table: str) -> Destination:
-    """A table of PostgreSQL that a sink delivers to.
+def to_postgres(
+    url: str,
+    table: str,
+    *,
+    user: str | None = None,
+    password_file: str | Path | None = None,
+    password_env: str | None = None,
+) -> Destination:
+    """A table of PostgreSQL that a sink delivers to; no password stands in the URL.
 
     >>> print(to_postgres("postgresql://ann@db/plant", "answers"))
     postgres db/plant, table answers
     """
-    return Destination("postgres", url, table)
+    login = Login.of(user=user, password_file=password_file, password_env=password_env)
+    return Destination("postgres", url, table, login)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,11 @@ from streamgauge.language.statements import (
 )
 from streamgauge.operators.expression import Expr, column, conjunction
 from streamgauge.plan.answers_as_rows import answers_as_rows
+from streamgauge.plan.as_of import check_as_of
 from streamgauge.plan.monotone import monotone
 from streamgauge.plan.names import Bound, Scope, Visible, unknown_name
 from streamgauge.plan.nodes import (
+    AS_OF,
     ONE_SIDED,
     Join,
     Node,
@@ -319,6 +321,8 @@ def _joined(source: FromJoin, context: Context) -> Bound:
         on = scope.resolved(source.on)
         conditions = (*conditions, condition(on, schema, context.registry.functions))
     node = replace(node, on=conjunction(conditions), kind=kind)
+    if kind in AS_OF:
+        check_as_of(node, context.registry.functions)
     if kind in ONE_SIDED:
         tables = {c.table for c in left.scope.columns}
         scope = Scope(tuple(c for c in scope.columns if c.table in tables))
@@ -346,7 +350,10 @@ def _qualified(bound: Bound) -> tuple[Visible, ...]:
 def _using(
     source: FromJoin, left: Bound, right: Bound
 ) -> tuple[tuple[Expr, ...], set[tuple[str, str]]]:
-    """Conditions of USING, and the columns of the right that need their table to be named."""
+    """Conditions of USING, and the columns of the right that need their table to be named.
+
+    The last column of an ASOF join need not be equal: the right one is the nearest not above.
+    """
     conditions: list[Expr] = []
     hidden: set[tuple[str, str]] = set()
     sides = Scope(_qualified(left)), Scope(_qualified(right))
@@ -369,6 +376,7 @@ def _using(
         one, two = (side.resolved(column(name)) for side in sides)
         found = sides[1].find(name)
         assert found is not None, "resolved above"
-        conditions.append(Expr("=", (one, two)))
+        nearest = source.kind in AS_OF and name == source.using[-1]
+        conditions.append(Expr(">=" if nearest else "=", (one, two)))
         hidden.add((found.table, name))
     return tuple(conditions), hidden

@@ -19,6 +19,13 @@ from streamgauge.synopses.synopsis import Need, Synopsis
 
 # The seed of DataSketches, so that sketches taken out of a job fit those built elsewhere.
 SEED = DATASKETCHES_SEED
+# Kinds that a standing query is answered from; the others are for users of the library. The last
+# line is for budgets of memory that the others exceed.
+STANDING = (
+    "kll", "log_histogram", "gk", "mrl", "reservoir", "hll", "theta", "count_min",
+    "space_saving", "fast_ams",
+    "ams", "bjkst", "fm", "misra_gries", "lossy_counting", "frequent_items",
+)  # fmt: skip
 # Models that only the engine keeps; they are not offered to users of the library.
 _OWN: dict[str, type[Synopsis]] = {kind.name: kind for kind in (CutRank, KeptPairs)}
 
@@ -29,11 +36,11 @@ def choice_for(query: Query, statistics: Statistics | None = None) -> Choice:
     if query.select.correlated:
         # Ranks are summarised one group at a time; a bank of its own would gain nothing.
         need = Need(Rank(0.0), query.contract.at_once(), rows=known.rows, memory=query.memory)
-        return choose(need, seed=SEED)
+        return choose(need, seed=SEED, among=STANDING)
     question = query.select.question()
     owed = query.contract.at_once()
     need = Need(question, owed, groups=known.groups, rows=known.rows, memory=query.memory)
-    return choose(need, seed=SEED)
+    return choose(need, seed=SEED, among=STANDING)
 
 
 def model_name(model: Synopsis) -> str:

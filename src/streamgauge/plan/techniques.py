@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 from streamgauge.contracts.contract import Contract
 from streamgauge.kernel.errors import ContractUnsatisfiable
-from streamgauge.plan.across import AcrossStreams
+from streamgauge.plan.across import AcrossStreams, asked_across
 from streamgauge.plan.deferral import Deferral, deferred
 from streamgauge.plan.exact_work import ExactWork
 from streamgauge.plan.filtered import Filtered
 from streamgauge.plan.nodes import Node
-from streamgauge.plan.offer import Offer, Refusal, Statistics, Technique
+from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics, Technique
 from streamgauge.plan.query import Cadence, Query
 from streamgauge.plan.rewrites.join_size import join_size
 from streamgauge.plan.rewrites.set_size import set_size
@@ -35,6 +35,8 @@ TECHNIQUES: tuple[Technique, ...] = (
     AcrossStreams(),
 )
 PROMISING: Technique = Stratified()
+# The share that is named where the width asked for is no share.
+USUAL = 0.01
 # Plans over rows that become queries of numbers when a tolerance is given.
 Rewrite: TypeAlias = Callable[[str, Node, Contract, Cadence], list[Query] | None]
 REWRITES: tuple[Rewrite, ...] = (top_list, set_size, join_size)
@@ -44,10 +46,22 @@ def bids(query: Query, statistics: Statistics) -> tuple[list[Offer], list[Refusa
     """What all techniques say to a query: offers, the least work first, and refusals."""
     # Who may leave rows out is asked nothing of those who look at all of them.
     able = TECHNIQUES if query.promise is None else (PROMISING,)
-    said = [technique.offer(query, statistics) for technique in able]
+    said = [_gated(query, technique.offer(query, statistics), statistics) for technique in able]
     offers = [bid for bid in said if isinstance(bid, Offer)]
     offers.sort(key=lambda offer: (offer.row_cost, offer.nbytes))
     return offers, [bid for bid in said if isinstance(bid, Refusal)]
+
+
+def _gated(query: Query, bid: Bid, statistics: Statistics) -> Bid:
+    """An offer that holds the contract; under a work budget any, since that decides the width."""
+    if not isinstance(bid, Offer) or query.promise is not None:
+        return bid
+    question = asked_across(query) if query.parts else query.select.question()
+    owed = query.contract if bid.technique == Deferral.name else query.contract.at_once()
+    if bid.guarantee.holds(owed, question, statistics.rows):
+        return bid
+    what = f"{bid.technique} does not hold {query.select} {query.contract}"
+    return Refusal(bid.technique, what, f"its error is {bid.guarantee}")
 
 
 def taken(query: Query, statistics: Statistics | None = None) -> Offer:
@@ -84,28 +98,40 @@ def nearest(query: Query, statistics: Statistics | None = None) -> Contract | No
     The confidence gives way first, then the width, then what the width is measured in.
     """
     known = statistics or Statistics()
-    for contract in _wider(query.contract):
-        if bids(replace(query, contract=contract), known)[0]:
-            return contract
+
+    def held(contract: Contract) -> bool:
+        return bool(bids(replace(query, contract=contract), known)[0])
+
+    for contracts in _wider(query.contract):
+        # The last is the easiest of its unit: where it is not held, none is.
+        if held(contracts[-1]):
+            return next(contract for contract in contracts if held(contract))
     return None
 
 
-def _wider(contract: Contract) -> Iterator[Contract]:
-    """Contracts ever further from one."""
+def _wider(contract: Contract) -> Iterator[list[Contract]]:
+    """Contracts ever further from one, unit by unit."""
     sure = [contract.confidence, 0.99, 0.95, 0.9]
     easier = [c for c in dict.fromkeys(sure) if c <= contract.confidence]
     if contract.tolerance != "exact":
-        for grown in (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0):
-            width = contract.within * grown
-            if contract.tolerance != "absolute" and width >= 1.0 and grown > 1.0:
-                break
-            for confidence in easier:
-                yield replace(contract, within=width, confidence=confidence)
+        shares = contract.tolerance != "absolute"
+        factors = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
+        grown = [float(f"{contract.within * by:.12g}") for by in factors]
+        widths = [width for width in grown if not shares or width < 1.0] or [contract.within]
+        yield [
+            replace(contract, within=width, confidence=confidence)
+            for width in widths
+            for confidence in easier
+        ]
+        share = contract.within if shares and contract.within < 1.0 else USUAL
         for tolerance in ("rank", "relative"):
-            if contract.within < 1.0:
-                for confidence in easier:
-                    yield replace(contract, tolerance=tolerance, confidence=confidence)
-    yield replace(contract, tolerance="exact", within=0.0, confidence=1.0)
+            yield [
+                replace(contract, tolerance=tolerance, within=width, confidence=confidence)
+                for width in (share, 2.0 * share, 5.0 * share, 10.0 * share)
+                if width < 1.0
+                for confidence in easier
+            ]
+    yield [replace(contract, tolerance="exact", within=0.0, confidence=1.0)]
 
 
 def _hint(query: Query, statistics: Statistics) -> str:
@@ -119,7 +145,10 @@ def _hint(query: Query, statistics: Statistics) -> str:
             "ask for exact answers, EXACT or Contract.exact(); on_change(e) already spares answers "
             "that moved less"
         )
-    return f"the nearest that can be held is {found}; EXACT or Contract.exact() keeps every value"
+    return (
+        f"the nearest that can be held is {found}: write {found.written()}; or EXACT, "
+        "Contract.exact(), which keeps every value"
+    )
 
 
 def _without_budget(query: Query, statistics: Statistics) -> str:

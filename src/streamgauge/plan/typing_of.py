@@ -7,7 +7,7 @@ from dataclasses import replace
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import instant
 from streamgauge.operators.evaluate import type_of
-from streamgauge.operators.expression import COMPARISONS, Expr
+from streamgauge.operators.expression import COMPARISONS, Expr, literal
 from streamgauge.operators.expression_types import compared_type
 from streamgauge.operators.functions import Functions
 from streamgauge.streams.schema import Schema
@@ -44,7 +44,27 @@ def condition(expr: Expr, schema: Schema, functions: Functions) -> Expr:
         raise BindError(
             "a condition must be true or false", f"{expr} is {kind}", "compare it with something"
         )
+    for part in ready.walk():
+        _refuse_never(part)
     return ready
+
+
+def _refuse_never(part: Expr) -> None:
+    """Refuse what no row can meet: it is a slip, and would answer nothing without a word."""
+    if part.op in COMPARISONS and literal(None) in part.args:
+        asked = next((arg for arg in part.args if arg != literal(None)), part.args[0])
+        wanted = "IS NOT NULL" if part.op == "!=" else "IS NULL"
+        raise BindError(
+            "a comparison with NULL is never true", f"got {part}", f"write {asked} {wanted}"
+        )
+    if part.op == "between" and all(arg.op in ("literal", "instant") for arg in part.args[1:]):
+        low, high = (arg.value for arg in part.args[1:])
+        if low is not None and high is not None and low > high:
+            raise BindError(
+                "a condition is never true",
+                f"got {part}, and its lower end is above its upper end",
+                f"write {part.args[0]} BETWEEN {part.args[2]} AND {part.args[1]}",
+            )
 
 
 def value(expr: Expr, schema: Schema, functions: Functions) -> Expr:

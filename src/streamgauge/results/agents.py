@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
 
 from streamgauge.kernel.errors import QueryNotFound
+from streamgauge.kernel.files import read_json, reading
 from streamgauge.log.home import Home
 
 _TIME = pa.timestamp("us", tz="UTC")
@@ -86,7 +86,12 @@ def _table(home: Home, stream: str | None, part: str, schema: pa.Schema) -> pa.T
 
 def _statuses(home: Home) -> list[dict[str, Any]]:
     places = sorted((home.root / "edge").glob("*/status.json"))
-    return [json.loads(place.read_text()) for place in places]
+    found = []
+    for place in places:
+        with reading(place, "the figures of agents"):
+            status = read_json(place, "the figures of agents")
+            found.append({part: status[part] for part in ("stream", "agents", "objects")})
+    return found
 
 
 def forget_agent(home: Home, stream: str, agent: str) -> None:

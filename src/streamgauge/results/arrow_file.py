@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import io
+import zlib
 from pathlib import Path
 
 import pyarrow as pa
 
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import write_whole
+from streamgauge.log.segments import reading_arrow
 
 
-def write_table(path: Path, table: pa.Table) -> None:
-    """Store a table, whole or absent; equal tables give equal bytes."""
+def write_table(path: Path, table: pa.Table) -> int:
+    """Store a table, whole or absent; equal tables give equal bytes. Return their checksum."""
     sink = io.BytesIO()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_file(sink, table.schema, options=options) as writer:
         writer.write_table(table)
-    write_whole(path, sink.getvalue())
+    data = sink.getvalue()
+    write_whole(path, data)
+    return zlib.crc32(data)
 
 
 def read_table(path: Path, *, what: str, tag: bytes, form: bytes) -> pa.Table:
     """Read a table whose metadata has a format under a tag; `what` says what it is in errors."""
-    try:
-        with pa.memory_map(str(path)) as source:
-            table = pa.ipc.open_file(source).read_all()
-    except pa.ArrowException as error:
-        raise StateTooOld(
-            f"{what} is damaged", f"{path}: {error}", "restore it from a copy"
-        ) from error
+    with reading_arrow(path, what), pa.memory_map(str(path)) as source:
+        table = pa.ipc.open_file(source).read_all()
+        # Codes that point nowhere would be followed.
+        table.validate(full=True)
     found = (table.schema.metadata or {}).get(tag)
     if found != form:
         raise StateTooOld(

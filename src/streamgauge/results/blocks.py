@@ -19,8 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.contracts.answer import EMPTY
 from streamgauge.contracts.contract import TOLERANCES, Contract
 from streamgauge.contracts.schema import ANSWERS, CHARGE
+from streamgauge.kernel.files import reading
 from streamgauge.results.arrow_file import read_table, write_table
 
 FORMAT = b"1"
@@ -73,8 +75,8 @@ class Contracts:
         )
 
 
-def write_block(path: Path, block: Block, *, epoch: int) -> None:
-    """Store a block, whole or absent; equal answers give equal bytes."""
+def write_block(path: Path, block: Block, *, epoch: int) -> int:
+    """Store a block, whole or absent; equal answers give equal bytes. Return their checksum."""
     columns: dict[str, pa.Array] = {
         "query": pa.DictionaryArray.from_arrays(block.query, pa.array(block.names, pa.string())),
         "version": pa.array(block.version),
@@ -83,7 +85,7 @@ def write_block(path: Path, block: Block, *, epoch: int) -> None:
         "value": pa.array(block.value, from_pandas=True),
     }
     plain = (block.low == block.value) & (block.high == block.value)
-    plain |= np.isnan(block.value) & (block.silent == 0)
+    plain |= np.isnan(block.value) & (block.silent <= 0)
     if not plain.all():
         columns["low"] = pa.array(block.low, from_pandas=True)
         columns["high"] = pa.array(block.high, from_pandas=True)
@@ -106,17 +108,18 @@ def write_block(path: Path, block: Block, *, epoch: int) -> None:
         columns["share"] = pa.array(block.share)
     table = pa.table(columns)
     table = table.replace_schema_metadata({_TAG: FORMAT, "epoch": str(epoch)})
-    write_table(path, table)
+    return write_table(path, table)
 
 
 def read_block(path: Path, names: Collection[str] | None = None) -> pa.Table:
     """Read a block, or what it has of some queries, and expand it to the public schema."""
     table = read_table(path, what="a block of answers", tag=_TAG, form=FORMAT)
-    epoch = int(table.schema.metadata[b"epoch"])
-    if names is not None:
-        # Most of a block is of others; expanding them would cost more than all the rest.
-        table = table.filter(pc.is_in(table["query"], pa.array(sorted(names), pa.string())))
-    return expand(table, epoch)
+    with reading(path, "a block of answers"):
+        epoch = int(table.schema.metadata[b"epoch"])
+        if names is not None:
+            # Most of a block is of others; expanding them would cost more than all the rest.
+            table = table.filter(pc.is_in(table["query"], pa.array(sorted(names), pa.string())))
+        return expand(table, epoch)
 
 
 def expand(table: pa.Table, epoch: int) -> pa.Table:
@@ -135,10 +138,12 @@ def expand(table: pa.Table, epoch: int) -> pa.Table:
     sworn = basis
     if silent.any():
         basis = pc.if_else(pa.array(silent > 0), "interrupted", basis)
+        basis = pc.if_else(pa.array(silent < 0), EMPTY, basis)
     if "met" in table.column_names:
         met = table["met"]
     else:
-        met = pc.and_(pc.is_valid(value), pc.equal(coverage, 1.0))
+        met = pc.or_(pc.is_valid(value), pa.chunked_array([pa.array(silent < 0)]))
+        met = pc.and_(met, pc.equal(coverage, 1.0))
         met = pc.and_(met, pa.array(width == 0.0))
     return pa.table(
         [
@@ -200,13 +205,15 @@ def _charges(
 
 def _met(block: Block) -> npt.NDArray[np.bool_]:
     """Whether each answer keeps the contract of its query."""
-    return bars_kept(
+    covered = block.coverage == 1.0
+    kept = bars_kept(
         block.contracts.tolerance[block.query],
         block.contracts.within[block.query],
         (block.value, block.low, block.high),
         block.spent,
-        (block.coverage == 1.0) & (block.silent == 0),
+        covered & (block.silent <= 0),
     )
+    return np.asarray(kept | (covered & (block.silent < 0)), np.bool_)
 
 
 def bars_kept(

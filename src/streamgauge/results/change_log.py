@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from streamgauge.contracts.answer import Answer, Charge
 from streamgauge.contracts.schema import ANSWERS
-from streamgauge.kernel.files import number_name, numbered, read_json
+from streamgauge.kernel.files import damaged, number_name, numbered, read_json
 from streamgauge.log.home import Home
 from streamgauge.log.journal import refuse_cleared
 from streamgauge.results.blocks import read_block
@@ -76,10 +76,17 @@ def as_answer(row: dict[str, Any]) -> Answer:
 def commits(home: Home, after: int = 0) -> list[dict[str, Any]]:
     """Commit records after an epoch."""
     return [
-        read_json(home.commit(number))
-        for number in numbered(home.commits, ".json")
-        if number > after
+        read_commit(home, number) for number in numbered(home.commits, ".json") if number > after
     ]
+
+
+def read_commit(home: Home, epoch: int) -> dict[str, Any]:
+    """What one commit says."""
+    path, what = home.commit(epoch), f"the commit of epoch {epoch}"
+    found = read_json(path, what)
+    if not isinstance(found, dict) or found.get("epoch") != epoch or "seconds" not in found:
+        raise damaged(path, what, f"it is not one of epoch {epoch}")
+    return found
 
 
 def export_parquet(home: Home, directory: Path, *, after: int = 0) -> list[Path]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.kernel.errors import EngineFailure, StateTooOld, StreamgaugeError
-from streamgauge.kernel.files import read_json, write_json
+from streamgauge.kernel.files import read_json, reading, write_json
 from streamgauge.log import lock
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import epochs_after
@@ -28,12 +28,14 @@ STATE = "state.json"
 @contextmanager
 def readable(kept: Path) -> Iterator[None]:
     """Say what can be done where what a follower has saved cannot be read."""
+    what = f"what {kept.parent.name} of this home has saved"
     try:
-        yield
-    except (ValueError, LookupError, TypeError) as error:
+        with reading(kept, what):
+            yield
+    except StateTooOld as error:
         raise StateTooOld(
-            f"what {kept.parent.name} of this home has saved cannot be read",
-            f"{kept}: {type(error).__name__}: {error}",
+            f"{what} cannot be read",
+            error.detail,
             "put the file back from a copy, or move it away: then it begins anew",
         ) from error
 

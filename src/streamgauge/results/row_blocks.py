@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.contracts.row_change import RowChange
-from streamgauge.kernel.files import number_name
+from streamgauge.kernel.files import damaged, number_name, reading
 from streamgauge.log.home import Home
+from streamgauge.log.segments import reading_arrow
 from streamgauge.results.arrow_file import read_table, write_table
 from streamgauge.results.change_log import epochs_after
 
 FORMAT = b"1"
 _TAG = b"streamgauge.rows"
 _PREFIX = "row."
+WHAT = "a block of rows"
 HEAD = pa.schema(
     [
         ("query", pa.string()),
@@ -33,10 +36,11 @@ HEAD = pa.schema(
         ("contract_met", pa.bool_()),
         ("regions_share", pa.float64()),
         ("rows_unseen", pa.float64()),
+        ("window_coverage", pa.float64()),
     ]
 )
 # Columns of a table beside a view's own; of the value they are called without the rest.
-_SHORT = {"regions_share": "share", "rows_unseen": "unseen"}
+_SHORT = {"regions_share": "share", "rows_unseen": "unseen", "window_coverage": "coverage"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ class RowBlock:
     share, unseen
         Share of regions looked at, and rows not found by that, where a budget did not reach;
         None: everything was looked at.
+    coverage
+        Share of the windows behind a row from which no row is missing; None: all of it.
     """
 
     rows: pa.Table
@@ -74,10 +80,11 @@ class RowBlock:
     offsets: npt.NDArray[np.int32]
     share: npt.NDArray[np.float64] | None = None
     unseen: npt.NDArray[np.float64] | None = None
+    coverage: npt.NDArray[np.float64] | None = None
 
 
-def write_rows(path: Path, block: RowBlock, *, epoch: int) -> None:
-    """Write a block as one Arrow file."""
+def write_rows(path: Path, block: RowBlock, *, epoch: int) -> int:
+    """Write a block as one Arrow file; return its checksum."""
     to = pa.ListArray.from_arrays(pa.array(block.offsets), pa.array(block.to))
     columns = {
         "as_of": pa.array(block.as_of),
@@ -90,20 +97,20 @@ def write_rows(path: Path, block: RowBlock, *, epoch: int) -> None:
         columns["share"] = pa.array(block.share)
     if block.unseen is not None and block.unseen.any():
         columns["unseen"] = pa.array(block.unseen)
+    if block.coverage is not None and not (block.coverage == 1.0).all():
+        columns["coverage"] = pa.array(block.coverage)
     columns |= {f"{_PREFIX}{name}": block.rows[name] for name in block.rows.column_names}
     metadata = {
         _TAG: FORMAT,
         b"epoch": str(epoch).encode(),
         b"names": json.dumps(block.names).encode(),
     }
-    write_table(path, pa.table(columns).replace_schema_metadata(metadata).combine_chunks())
+    return write_table(path, pa.table(columns).replace_schema_metadata(metadata).combine_chunks())
 
 
 def read_rows(path: Path, names: Collection[str] | None) -> pa.Table | None:
     """The rows of a block that go to some queries or to all, or None when none does."""
-    table = read_table(path, what="a block of rows", tag=_TAG, form=FORMAT)
-    metadata = table.schema.metadata
-    known = json.loads(metadata[b"names"])
+    table, known = _read(path)
     wanted = [n for n, (query, _) in enumerate(known) if names is None or query in names]
     if not wanted:
         return None
@@ -113,7 +120,30 @@ def read_rows(path: Path, names: Collection[str] | None) -> pa.Table | None:
     codes = to.flatten().filter(which)
     queries = pa.array([query for query, _ in known], pa.string()).take(codes)
     versions = pa.array([version for _, version in known], pa.int32()).take(codes)
-    return _given(table.take(places), queries, versions, int(metadata[b"epoch"]))
+    return _given(table.take(places), queries, versions, int(table.schema.metadata[b"epoch"]))
+
+
+def _read(path: Path) -> tuple[pa.Table, list[tuple[str, int]]]:
+    """A block and the names of its queries."""
+    table = read_table(path, what=WHAT, tag=_TAG, form=FORMAT)
+    with reading(path, WHAT):
+        int(table.schema.metadata[b"epoch"])
+        table.select(["as_of", "count", "missing", "met", "to"])
+        known = [(str(name), int(version)) for name, version in _names(table.schema)]
+        codes = table["to"].combine_chunks().flatten()
+        if len(codes) and not 0 <= pc.min(codes).as_py() <= pc.max(codes).as_py() < len(known):
+            raise damaged(path, WHAT, "a row goes to a query that is not listed")
+        return table, known
+
+
+def _names(schema: pa.Schema) -> Any:
+    return json.loads(schema.metadata[b"names"])
+
+
+def names_in(path: Path) -> set[str]:
+    """Names of the queries of a block, read without its rows."""
+    with reading_arrow(path, WHAT), pa.OSFile(str(path)) as file:
+        return {name for name, _ in _names(pa.ipc.open_file(file).schema)}
 
 
 def _given(table: pa.Table, queries: pa.Array, versions: pa.Array, epoch: int) -> pa.Table:
@@ -128,6 +158,7 @@ def _given(table: pa.Table, queries: pa.Array, versions: pa.Array, epoch: int) -
         table["met"],
         table["share"] if "share" in table.column_names else pa.array(np.ones(n)),
         table["unseen"] if "unseen" in table.column_names else pa.array(np.zeros(n)),
+        table["coverage"] if "coverage" in table.column_names else pa.array(np.ones(n)),
     ]
     columns = [column for column in table.column_names if column.startswith(_PREFIX)]
     named = [column.removeprefix(_PREFIX) for column in columns]
@@ -173,8 +204,7 @@ def epoch_row_counts(home: Home, epoch: int) -> Counter[tuple[str, int]]:
     folder = home.root / "answers" / number_name(epoch, "")
     counts: Counter[tuple[str, int]] = Counter()
     for path in folder.glob("rows-*.arrow"):
-        table = read_table(path, what="a block of rows", tag=_TAG, form=FORMAT)
-        names = json.loads(table.schema.metadata[b"names"])
+        table, names = _read(path)
         codes = table["to"].combine_chunks().flatten().to_numpy()
         given = np.bincount(codes, minlength=len(names)).tolist()
         counts.update({(name, version): n for (name, version), n in zip(names, given, strict=True)})

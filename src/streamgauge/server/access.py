@@ -25,7 +25,7 @@ from streamgauge.server.page import PATHS
 from streamgauge.server.problems import Problems, Refused
 from streamgauge.server.settings import Settings
 
-ROLES = ("reader", "author", "admin", "functions")
+ROLES = ("reader", "author", "admin", "functions", "operator")
 # Served to whoever asks: whether the server is well, what it can do, and the page.
 OPEN = frozenset(("/health", "/v1/openapi.json")) | PATHS
 BURST = 2.0
@@ -99,7 +99,7 @@ class Keys:
     @classmethod
     def owner(cls, token: str) -> Keys:
         """One token that is good for everything; whoever shows none may read."""
-        return cls(((token, Caller("owner", "admin")),), ANYONE)
+        return cls(((token, Caller("owner", "operator")),), ANYONE)
 
     @classmethod
     def read(cls, path: Path) -> Keys:

@@ -151,7 +151,7 @@ def show(name: Name, desk: AtDesk, _caller: Reader) -> Response:
 
 
 @router.post("/alerts", status_code=201, response_model=AlertShape)
-def create(sent: NewAlert, desk: AtDesk, _caller: Admin) -> Response:
+def create(sent: NewAlert, desk: AtDesk, caller: Admin) -> Response:
     """Create an alert, or a new version of one. Its targets are reached from here: admins only."""
     with desk.changing() as trial:
         if sent.name in trial.registry.alerts and not sent.replace:
@@ -171,7 +171,7 @@ def create(sent: NewAlert, desk: AtDesk, _caller: Admin) -> Response:
             tuple((target.kind, target.address, target.detail, ()) for target in sent.targets),
             sent.replace,
         )
-        desk.script(trial).execute(made)
+        desk.script(trial, caller).execute(made)
     return _one(desk, sent.name, 201)
 
 

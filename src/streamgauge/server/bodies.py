@@ -24,7 +24,7 @@ from streamgauge.kernel.time import Instant
 from streamgauge.server.envelope import is_packed
 from streamgauge.sources.lines import Lines
 from streamgauge.sources.parse import Parsed, parse_file
-from streamgauge.sources.rejects import REJECTS
+from streamgauge.sources.rejects import KEPT, REJECTS
 from streamgauge.streams.stream import Stream
 
 JSON_LINES = "application/x-ndjson"
@@ -33,8 +33,6 @@ KINDS = (JSON_LINES, ARROW)
 # Rows and unpacked bytes of one Arrow body; a few bytes can claim to be far more.
 MAX_ROWS = 1_000_000
 MAX_BYTES = 256 << 20
-# How the reason of a row ends that is told of but not left out.
-KEPT = "the row is kept with a null"
 _STRANGE = (pa.ArrowException, OSError, ValueError, LookupError, OverflowError)
 
 

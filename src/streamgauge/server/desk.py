@@ -23,6 +23,7 @@ from streamgauge.kernel.errors import BindError, StreamgaugeError
 from streamgauge.language.statements import Statement
 from streamgauge.log import lock
 from streamgauge.plan.registry import Listed, Standing
+from streamgauge.server.access import Caller
 from streamgauge.server.problems import Problems
 from streamgauge.server.settings import Settings
 from streamgauge.server.tally import Tally
@@ -103,9 +104,10 @@ class Desk:
         with self.changing() as trial:
             return self.script(trial).execute(said, name)
 
-    def script(self, trial: Trial) -> Script:
-        """A script on a trial."""
-        return Script(self.gauge, trial)
+    def script(self, trial: Trial, caller: Caller | None = None) -> Script:
+        """A script on a trial, kept to the data roots unless an operator calls."""
+        free = caller is not None and caller.may("operator")
+        return Script(self.gauge, trial, roots=None if free else self.gauge.home.roots)
 
     def shown(self, said: Statement) -> Any:
         """What a statement that changes nothing shows."""

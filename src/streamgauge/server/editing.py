@@ -226,12 +226,14 @@ class _Checking:
             if isinstance(statement.target, str):
                 return Outcome("", members(registry, statement.target)), registry
             rehearsal = Trial(registry)
-            return self.desk.script(rehearsal).execute(statement.target), rehearsal.registry
+            return self.desk.script(rehearsal, self.caller).execute(
+                statement.target
+            ), rehearsal.registry
         if isinstance(statement, Show):
             # Showing answers reads them; here it is enough that the name is known.
             shown = members(registry, statement.name) if statement.name else ()
             return Outcome("", shown), registry
-        return self.desk.script(self.trial).execute(statement, name), registry
+        return self.desk.script(self.trial, self.caller).execute(statement, name), registry
 
     def _foreseen(self, registry: Registry, name: str) -> dict[str, Any]:
         home = self.desk.gauge.home

@@ -15,7 +15,6 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
-import pyarrow as pa
 from starlette.concurrency import run_in_threadpool as in_thread
 
 from streamgauge.contracts.answer import Answer
@@ -23,7 +22,7 @@ from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.files import number_name
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import as_answers, epoch_answers, epochs_after
-from streamgauge.results.row_blocks import as_row_changes, epoch_rows
+from streamgauge.results.row_blocks import as_row_changes, epoch_rows, names_in
 from streamgauge.server.problems import Refused
 from streamgauge.server.shapes import plain
 
@@ -142,9 +141,7 @@ def names_of_rows(home: Home, epoch: int) -> set[str]:
     folder = home.root / "answers" / number_name(epoch, "")
     found: set[str] = set()
     for path in folder.glob("rows-*.arrow"):
-        with pa.OSFile(str(path)) as file:
-            metadata = pa.ipc.open_file(file).schema.metadata
-        found.update(name for name, _ in json.loads(metadata[b"names"]))
+        found |= names_in(path)
     return found
 
 

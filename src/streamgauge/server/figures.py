@@ -17,7 +17,6 @@ from concurrent.futures import wait as wait_for
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from streamgauge.alerts.report import read as read_alerts
 from streamgauge.contracts.answer import Answer
@@ -26,6 +25,7 @@ from streamgauge.edge.clock import wall_clock
 from streamgauge.engine.catalog import registry_at
 from streamgauge.kernel.time import SECOND, Instant
 from streamgauge.log import lock
+from streamgauge.log.dead_letters import count_letters
 from streamgauge.log.feeding import feeding_of
 from streamgauge.log.journal import Journal, Page
 from streamgauge.plan.latest import deferred
@@ -228,7 +228,7 @@ class Figures:
         known = self._buried.setdefault(stream, {})
         for path in self.reader.home.dead(stream).glob("*.parquet"):
             if path.name not in known and path.name[0] != ".":
-                known[path.name] = pq.read_metadata(path).num_rows
+                known[path.name] = count_letters(path)
         return sum(known.values())
 
     def _of_queries(self) -> Iterator[Sample]:

@@ -203,10 +203,11 @@ def deferrals(
     if not (isinstance(asked, Asked) and deferred(asked)):
         # Others have no cells, and the state need not be read to know it.
         return said(rows_of(desk, DEFERRALS.empty_table(), limit))
-    return said(rows_of(desk, _cells(desk.gauge, name), limit))
+    return said(rows_of(desk, cells_of(desk.gauge, name), limit))
 
 
-def _cells(gauge: Gauge, name: str) -> pa.Table:
+def cells_of(gauge: Gauge, name: str | None = None) -> pa.Table:
+    """Return the cells of the deferred queries, or of one, as of the last epoch."""
     for _ in range(TRIES):
         epoch = gauge.home.committed()
         try:

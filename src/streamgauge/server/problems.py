@@ -23,6 +23,7 @@ from streamgauge.kernel.errors import (
     StateTooOld,
     StreamgaugeError,
 )
+from streamgauge.kernel.masking import masked
 from streamgauge.log.home import Home
 
 MEDIA = "application/problem+json"
@@ -122,10 +123,10 @@ class Problems:
         self._places = sorted(places.items(), key=lambda pair: -len(pair[0]))
 
     def hidden(self, text: str) -> str:
-        """A text without the directories of this machine."""
+        """A text without the directories of this machine and the passwords of addresses."""
         for place, word in self._places:
             text = text.replace(place, word) if len(place) > 1 else text
-        return text
+        return masked(text)
 
     def body(self, error: Told) -> dict[str, Any]:
         """The one shape of an error."""

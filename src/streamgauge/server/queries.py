@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Response
 
 from streamgauge.contracts.answer import Answer
+from streamgauge.engine.waiting import Reasons, incomplete
 from streamgauge.execute.ask import check_parameters
 from streamgauge.execute.outcome import Outcome
 from streamgauge.kernel.errors import BindError, StreamgaugeError
@@ -31,11 +32,14 @@ IfMatch = Annotated[str | None, Header(description='The version, quoted: "3".')]
 Status = Literal["running", "paused", "waiting"]
 
 
-def as_dict(item: Listed, answers: list[Answer]) -> dict[str, Any]:
-    """A query as it is shown."""
+def as_dict(item: Listed, answers: list[Answer], reasons: Reasons) -> dict[str, Any]:
+    """A query as it is shown; `waiting` says why it has no answer yet."""
     standing = item.standing
     asked = standing.asked
     of_rows = isinstance(asked, View)
+    waiting = None
+    if not answers:
+        waiting = reasons.hindrance(standing) if of_rows else reasons.of(standing)
     return {
         "name": standing.name,
         "answers": "rows" if of_rows else "numbers",
@@ -49,6 +53,8 @@ def as_dict(item: Listed, answers: list[Answer]) -> dict[str, Any]:
         "epoch": standing.epoch,
         "groups": len(answers),
         "latest": [answer.as_dict() for answer in answers[:GROUPS]],
+        "waiting": None if waiting is None else waiting.as_dict(),
+        "note": incomplete(reasons.registry, standing, answers),
     }
 
 
@@ -70,7 +76,10 @@ def listing(
     )
     following = [name for name in names if cursor is None or name > cursor]
     epoch, newest = desk.newest.read()
-    page = [as_dict(listed[name], _current(listed[name], newest)) for name in following[:limit]]
+    reasons = Reasons(desk.gauge.home, desk.catalog.committed())
+    page = [
+        as_dict(listed[name], _current(listed[name], newest), reasons) for name in following[:limit]
+    ]
     more = following[limit - 1] if len(following) > limit else None
     return said({"epoch": epoch, "total": len(names), "queries": page, "next": more})
 
@@ -91,7 +100,8 @@ def _one(desk: Desk, name: str, status: int = 200) -> Response:
     item = desk.one(name)
     _, newest = desk.newest.read()
     headers = {"ETag": f'"{item.standing.version}"'}
-    return said(as_dict(item, _current(item, newest)), status, headers)
+    reasons = Reasons(desk.gauge.home, desk.catalog.committed())
+    return said(as_dict(item, _current(item, newest), reasons), status, headers)
 
 
 @router.post("/queries", status_code=201, response_model=QueryPage)
@@ -137,7 +147,8 @@ def _told(desk: Desk, outcome: Outcome, status: int = 200) -> Response:
     listed = desk.listed()
     epoch, newest = desk.newest.read()
     there = [listed[name] for name in outcome.names if name in listed]
-    shown = [as_dict(item, _current(item, newest)) for item in there]
+    reasons = Reasons(desk.gauge.home, desk.catalog.committed())
+    shown = [as_dict(item, _current(item, newest), reasons) for item in there]
     return said({"epoch": epoch, "total": len(shown), "queries": shown, "next": None}, status)
 
 

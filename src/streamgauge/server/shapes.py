@@ -64,6 +64,7 @@ class NewStream(Sent):
     changes: str | None = None
     capacity: int | None = Field(None, ge=1, le=2**31)
     width: str | None = None
+    idle: str | None = None
 
 
 class ChargeShape(BaseModel):
@@ -108,6 +109,15 @@ class RowChangeShape(BaseModel):
     contract_met: bool
     share: float
     unseen: float | None
+    coverage: float
+
+
+class WaitingShape(BaseModel):
+    """Why a query has no answer yet, and the event time of the check that may give one."""
+
+    why: str
+    until: str | None
+    text: str
 
 
 class QueryShape(BaseModel):
@@ -125,6 +135,8 @@ class QueryShape(BaseModel):
     epoch: int
     groups: int
     latest: list[AnswerShape]
+    waiting: WaitingShape | None
+    note: str
 
 
 class QueryPage(BaseModel):
@@ -164,6 +176,7 @@ class StreamShape(BaseModel):
     lateness: float
     dead_letters: int
     reached: str | None
+    idle_since: str | None
     interruption: dict[str, Any]
     agents: dict[str, int]
     feed: dict[str, str] | None

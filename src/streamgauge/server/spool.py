@@ -23,7 +23,7 @@ import pyarrow as pa
 from streamgauge.coordinator.agents import Refusal
 from streamgauge.edge.clock import wall_clock
 from streamgauge.kernel.errors import EngineFailure, StreamgaugeError
-from streamgauge.kernel.files import number_name, sync_directory
+from streamgauge.kernel.files import number_name, reading, sync_directory
 from streamgauge.kernel.time import Instant
 from streamgauge.log.dead_letters import bury
 from streamgauge.log.home import Home
@@ -402,7 +402,7 @@ class PushSpool:
         for _, alike in groupby(groups, key=lambda group: group.table.schema):
             run = list(alike)
             serial = run[-1].serial
-            letters = pa.concat_tables([group.letters for group in run])
+            letters = pa.concat_tables([group.letters for group in run], promote_options="default")
             if letters.num_rows:
                 bury(self.home, self.stream.name, f"push-{number_name(serial, '')}", letters)
                 sync_directory(self.home.dead(self.stream.name))
@@ -419,8 +419,9 @@ class PushSpool:
     def _recover(self) -> None:
         """Read the log: make the files that are missing, and begin anew."""
         state = self._log.snapshot() or {"serial": 0, "receipts": []}
-        self.serial = state["serial"]
-        self._receipts.restore(state["receipts"])
+        with reading(self.directory, f"the snapshot of rows pushed to {self.stream.name!r}"):
+            self.serial = int(state["serial"])
+            self._receipts.restore(state["receipts"])
         self._uptake.begin()
         groups: list[Group] = []
         for record in self._log.records():

@@ -38,8 +38,8 @@ def role_of(statement: Statement) -> str:
     """Who may run a statement.
 
     Questions and what they are made of are for authors. Streams and tables reach
-    files and addresses of the machine, so they are for admins. Functions run Python, which is a
-    role of its own above admin.
+    files and addresses of the machine, so they are for admins, below the data roots. Functions run
+    Python, which is a role of its own above admin. Operators name any file.
 
     >>> role_of(Show("queries")), role_of(Change("drop", "stream", ("plant",)))
     ('reader', 'admin')
@@ -60,7 +60,7 @@ def run(sent: ScriptText, desk: AtDesk, caller: Reader) -> Response:
     for statement, _, _ in parse_all(sent.text):
         caller.need(role_of(statement))
     with desk.changing() as trial:
-        outcomes = desk.script(trial).run(sent.text)
+        outcomes = desk.script(trial, caller).run(sent.text)
     return said({"outcomes": [_as_dict(desk, outcome) for outcome in outcomes]})
 
 

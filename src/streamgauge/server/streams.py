@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
+import pyarrow.compute as pc
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
 
@@ -20,6 +21,7 @@ from streamgauge.plan.registry import streams_of
 from streamgauge.plan.shadows import is_shadow
 from streamgauge.server.access import Admin, Name, Reader
 from streamgauge.server.desk import AtDesk, Desk, fitting
+from streamgauge.server.outlook import cells_of
 from streamgauge.server.shapes import NewStream, Rows, StreamShape, said
 from streamgauge.server.statements import rows_of
 from streamgauge.streams.stream import Stream
@@ -62,8 +64,20 @@ class _Silence:
                 self.readers[stream] += not is_shadow(standing.name)
                 if silent:
                     self.answers.setdefault(stream, []).extend(silent)
+        self.series: dict[str, set[str]] = {}
+        if self.answers:
+            self._name_series(desk)
         for row in desk.gauge.agents().to_pylist():
             self.agents.setdefault(row["stream"], []).append(row)
+
+    def _name_series(self, desk: Desk) -> None:
+        """Note which series of each stream are silent, as far as deferred queries rest on them."""
+        queries = desk.catalog.committed().queries
+        cells = cells_of(desk.gauge).select(("query", "silent_series"))
+        for row in cells.filter(pc.greater(pc.list_value_length(cells[1]), 0)).to_pylist():
+            if row["query"] in queries:
+                for stream in streams_of(queries[row["query"]].asked):
+                    self.series.setdefault(stream, set()).update(row["silent_series"])
 
     def told(self, stream: Stream) -> dict[str, Any]:
         """Who of a stream is silent, and since when."""
@@ -75,6 +89,7 @@ class _Silence:
             "answers": len(silent),
             "queries": list(dict.fromkeys(answer.query for answer in silent))[:MOST_SILENT],
             "since": min((instant_text(answer.as_of) for answer in silent), default=None),
+            "series": sorted(self.series.get(stream.name, ()))[:MOST_SILENT],
             "agents": [row["agent"] for row in gone[:MOST_SILENT]],
             "heard": [row["heard"] for row in gone[:MOST_SILENT]],
             "interrupted": bool(silent or gone),
@@ -118,6 +133,7 @@ def _as_dict(
         "lateness": tally.behind.get(name, 0) / SECOND,
         "dead_letters": tally.dead(name),
         "reached": None if reached is None else instant_text(reached),
+        "idle_since": instant_text(tally.idle[name]) if name in tally.idle else None,
         "interruption": silence.told(stream),
         "agents": silence.counted(stream),
         "feed": _fed(desk, name),
@@ -151,11 +167,11 @@ def _one(desk: Desk, name: str, status: int = 200) -> Response:
 
 
 @router.post("/streams", status_code=201, response_model=StreamShape)
-def create(sent: NewStream, desk: AtDesk, _caller: Admin) -> Response:
+def create(sent: NewStream, desk: AtDesk, caller: Admin) -> Response:
     """Declare a stream; declaring the same again changes nothing."""
     statement = _statement(sent)
     with desk.changing() as trial:
-        script: Script = desk.script(trial)
+        script: Script = desk.script(trial, caller)
         fitting(lambda: script.execute(statement), "the declaration")
     return _one(desk, statement.name, 201)
 
@@ -190,7 +206,7 @@ def _from_fields(sent: NewStream) -> CreateStream:
     options: dict[str, Any] = {
         name: duration(str(value)) if name in SPANS else value for name, value in source.items()
     }
-    for name in ("tick", "gap", "keep", "future"):
+    for name in ("tick", "gap", "keep", "future", "idle"):
         if (span := getattr(sent, name)) is not None:
             options[name] = duration(span)
     for name in ("changes", "capacity", "width"):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-import pyarrow.parquet as pq
-
+from streamgauge.log.dead_letters import count_letters
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.results.change_log import commits
@@ -24,6 +23,8 @@ class Tally:
         self.late: Counter[str] = Counter()
         self.late_in_all = 0
         self.reached: dict[str, int] = {}
+        # Streams that others do not wait for, and when each last sent something.
+        self.idle: dict[str, int] = {}
         # How far the rows that came last lay behind those before them, by stream.
         self.behind: dict[str, int] = {}
         self._epoch = 0
@@ -42,7 +43,7 @@ class Tally:
                         self.rows[segment.stream] += segment.rows
                         behind = max(segment.peak - segment.low, newest.get(segment.stream, 0))
                         newest[segment.stream] = behind
-                    self.reached = page.peaks
+                    self.reached, self.idle = page.peaks, page.idle
                 self.behind |= newest
                 self.late.update(record.get("late_by", {}))
                 self.late_in_all += record["late"]
@@ -54,5 +55,5 @@ class Tally:
             known = self._buried.setdefault(stream, {})
             for path in self.home.dead(stream).glob("*.parquet"):
                 if path.name not in known and path.name[0] != ".":
-                    known[path.name] = pq.read_metadata(path).num_rows
+                    known[path.name] = count_letters(path)
             return sum(known.values())

@@ -15,11 +15,11 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 from streamgauge.kernel.errors import StreamgaugeError
-from streamgauge.kernel.files import read_json, write_json
+from streamgauge.kernel.files import damaged, read_json, reading, write_json
 from streamgauge.log.home import Home
 from streamgauge.plan.sink import Destination, StandingSink
 from streamgauge.results.change_log import epochs_after
-from streamgauge.results.follower import Follower
+from streamgauge.results.follower import STATE, Follower
 from streamgauge.sinks.batch import Batch, read_batch
 from streamgauge.sinks.report import FOLDER
 from streamgauge.sinks.table import TableWriter
@@ -59,10 +59,14 @@ class Known(NamedTuple):
 
 def origin_of(home: Home) -> str:
     """What tells the sinks of a home from those of others: made by the first of them."""
-    kept = home.root / FOLDER / ORIGIN
+    kept, what = home.root / FOLDER / ORIGIN, "what tells the sinks of this data directory apart"
     if not kept.exists():
+        if any((home.root / FOLDER).glob(f"*/{STATE}")):
+            # Under another name a target would take all answers a second time.
+            raise damaged(kept, what, "it is absent, and sinks have delivered")
         write_json(kept, {"origin": uuid.uuid4().hex[:16]})
-    return str(read_json(kept)["origin"])
+    with reading(kept, what):
+        return str(read_json(kept, what)["origin"])
 
 
 class Delivery(Follower):

@@ -18,7 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from streamgauge.contracts.answer import EMPTY
 from streamgauge.kernel.errors import MissingRuntime, TargetFailure
+from streamgauge.kernel.secrets import resolved
 from streamgauge.plan.sink import Destination
 from streamgauge.sinks.batch import Batch
 from streamgauge.sinks.encode import charges_json
@@ -102,8 +104,13 @@ class TableWriter:
                 "pip install 'streamgauge[postgres]'",
             )
         with self._telling():
+            login = self.to.login
+            given: dict[str, Any] = {}
+            if login.user:
+                given = {"user": login.user, "password": login.password()}
             self._connection = psycopg.connect(
-                self.to.address,
+                resolved(self.to.address, url=True),
+                **given,
                 connect_timeout=TIMEOUT_SECONDS,
                 application_name="streamgauge",
                 options="-c TimeZone=UTC",
@@ -219,6 +226,12 @@ class TableWriter:
         sets = [sql.SQL("{0} = excluded.{0}").format(name) for name in names]
         comma = sql.SQL(", ")
         self._run(merge.format(table=self._table, names=comma.join(names), sets=comma.join(sets)))
+        # A group whose window has emptied is no longer among the latest answers.
+        left = sql.SQL(
+            "DELETE FROM {} t USING streamgauge_incoming i WHERE t.query = i.query "
+            "AND t.key = i.key AND t.basis = %s AND t.key <> ''"
+        )
+        self._run(left.format(self._table), [EMPTY])
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

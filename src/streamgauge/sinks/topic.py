@@ -162,6 +162,7 @@ def _changes_json(table: pa.Table) -> pa.Array:
             "contract_met": column_json(head["contract_met"]),
             "share": floats_json(head["regions_share"]),
             "unseen": floats_json(head["rows_unseen"]),
+            "coverage": floats_json(head["window_coverage"]),
         }
     )
 

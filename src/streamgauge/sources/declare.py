@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.login import Login
+from streamgauge.kernel.secrets import refuse_options, refuse_secret
 from streamgauge.kernel.time import (
     SECOND,
     DurationLike,
@@ -97,6 +98,12 @@ def files(
             f"option {next(iter(given))!r} is for CSV files",
             f"the format of {str(path)!r} is {form}",
             "write FORMAT csv, or leave the option out",
+        )
+    if idle is not None and form != "flows":
+        raise BindError(
+            "option 'idle' of files is for flows",
+            f"the format of {str(path)!r} is {form}",
+            "write FORMAT flows, or declare the idle time of the stream: stream(..., idle='1 min')",
         )
     given |= {} if idle is None else {"idle": idle}
     options = {"path": str(place.absolute()), "format": form, **given, **_unit(time_unit)}
@@ -220,7 +227,9 @@ def agents(
     '500 ms'
     """
     _check_address(listen, ("http", "https"), "http://127.0.0.1:7311")
+    refuse_secret(listen, "a coordinator")
     if broker is not None:
+        refuse_secret(broker, "a broker")
         _check_address(broker, ("mqtt", "mqtts", "kafka", "kafkas"), "mqtt://127.0.0.1:1883")
     refuse_strangers(urlsplit(listen).hostname or "", guarded=bool(tokens or ca))
     spans = {"latency": latency, "beat": beat, "adjust": adjust}
@@ -338,6 +347,10 @@ def _check_kafka(
             "names have letters, digits, dots, _ and -, at most 249",
             "check the spelling",
         )
+    refuse_options(options, "a Kafka source")
+    if registry is not None:
+        refuse_secret(registry, "a schema registry")
+        _check_address(registry, ("http", "https"), "http://127.0.0.1:8081")
     strange = [name for name in options if not name.startswith("kafka.")]
     if strange:
         raise BindError(
@@ -392,7 +405,7 @@ def _check_address(address: str, schemes: tuple[str, ...], example: str) -> None
     scheme, _, rest = address.partition("://")
     if scheme not in schemes or not rest:
         raise BindError(
-            f"cannot use {address!r} as an address for agents",
+            f"cannot use {address!r} as an address",
             f"it must begin with {' or '.join(f'{known}://' for known in schemes)}",
             f"write {example!r}, for example",
         )

@@ -90,7 +90,7 @@ def read_csv(path: str, stream: Stream) -> Draft | Refused:
             return Refused(f"the header line cannot be read: {error}", lines.text(0))
         wrong = _misfit(names, stream.schema.names)
         if wrong is not None:
-            return Refused(wrong, lines.text(0))
+            return Refused(wrong, lines.text(0), len(lines) - 1)
         lines = lines.after(1)
     return _draft(lines, names, stream.schema.names, dialect)
 

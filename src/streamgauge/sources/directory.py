@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.json
 
 from streamgauge.kernel.errors import BindError, SourceFailure
+from streamgauge.kernel.roots import Roots
 from streamgauge.kernel.time import MICROSECOND
 from streamgauge.sources.access_log import ACCESS_LOG
 from streamgauge.sources.convert import caster
@@ -47,15 +48,17 @@ def file_format(source: dict[str, Any]) -> str:
     return str(source.get("format", "parquet")) if source.get("kind") == "files" else "parquet"
 
 
-def list_files(directory: str, format: str) -> list[str]:
+def list_files(directory: str, format: str, within: str | None = None) -> list[str]:
     """List the data files below a directory, sorted by their path in it; a file is itself.
 
     Names that begin with "_" or "." (folders too) and names that end in .tmp or .crc are left out,
-    and so are files whose ending is that of another format. Links to folders are not followed.
+    and so are files whose ending is that of another format. Links to folders are not followed, and
+    files that links take out of the directory `within` are left out too.
     """
     _check_format(format)
+    allowed = None if within is None else Roots.of([within])
     if Path(directory).is_file():
-        return [directory]
+        return [directory] if allowed is None or allowed.inside(directory) else []
     found: list[str] = []
     pending = [directory]
     while pending:
@@ -67,7 +70,9 @@ def list_files(directory: str, format: str) -> list[str]:
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         pending.append(entry.path)
-                    elif _belongs(entry.name, format):
+                    elif _belongs(entry.name, format) and (
+                        allowed is None or not entry.is_symlink() or allowed.inside(entry.path)
+                    ):
                         found.append(entry.path)
         except OSError as error:
             raise _no_directory(folder, error) from None
@@ -81,6 +86,7 @@ def infer_schema(
     header: bool = True,
     delimiter: str = ",",
     null: Sequence[str] = (),
+    within: str | None = None,
 ) -> Schema:
     """Learn a schema from a file, or from the first file of a directory that can be read.
 
@@ -89,7 +95,8 @@ def infer_schema(
     _check_format(format)
     if format in _FIXED:
         return _FIXED[format]
-    files = list_files(path_or_dir, format) if Path(path_or_dir).is_dir() else [path_or_dir]
+    there = Path(path_or_dir).exists()
+    files = list_files(path_or_dir, format, within) if there else [path_or_dir]
     dialect = Dialect(header, delimiter, tuple(null))
     refused: Refused | None = None
     for path in files:
@@ -98,11 +105,12 @@ def infer_schema(
             return schema
         refused = refused or schema
     detail = f"{files[0]}: {refused.reason}" if refused else f"no {format} file in it"
-    raise SourceFailure(
-        f"no schema can be learned from {path_or_dir}",
-        detail,
-        "put a first file there, or declare the columns in the stream's schema",
-    )
+    others = [other for other in FORMATS if there and list_files(path_or_dir, other, within)]
+    hint = "put a first file there, or declare the columns in the stream's schema"
+    if not files and others:
+        detail = f"{detail}, but files that {others[0]} reads"
+        hint = f"write format={others[0]!r}; in SQL FORMAT {others[0]}"
+    raise SourceFailure(f"no schema can be learned from {path_or_dir}", detail, hint)
 
 
 def first_times(source: Mapping[str, Any], column: str) -> tuple[int, int] | None:
@@ -110,7 +118,7 @@ def first_times(source: Mapping[str, Any], column: str) -> tuple[int, int] | Non
     path, format = str(source["path"]), str(source["format"])
     if format in _FIXED or not Path(path).exists():
         return None
-    for file in list_files(path, format):
+    for file in list_files(path, format, source.get("within")):
         try:
             values = _column(file, format, column, Dialect.of(dict(source)))
         except (OSError, KeyError, ValueError, pa.ArrowException):
@@ -137,12 +145,12 @@ def _column(path: str, format: str, column: str, dialect: Dialect) -> pa.Chunked
     return (_csv_sample(lines, dialect) if format == "csv" else _json_sample(lines))[column]
 
 
-def format_of(directory: str) -> str:
+def format_of(directory: str, within: str | None = None) -> str:
     """The format of the files in a directory, by their endings; there has to be one."""
     found = [
         format
         for format in dict.fromkeys(ENDINGS.values())
-        if any(ENDINGS.get(ending(path)) == format for path in list_files(directory, format))
+        if any(ENDINGS.get(ending(p)) == format for p in list_files(directory, format, within))
     ]
     if len(found) == 1:
         return found[0]

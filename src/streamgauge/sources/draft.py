@@ -17,10 +17,11 @@ _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 @dataclass(frozen=True)
 class Refused:
-    """A file that cannot be taken at all, and why."""
+    """A file that cannot be taken at all, and why; its rows, 1 where they cannot be counted."""
 
     reason: str
     row: str = ""
+    rows: int = 1
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,8 @@ def _unfit(arrow: pa.Schema, stream: Stream) -> str | None:
     scaled = time_unit(stream.source_dict()) != MICROSECOND
     for name, kind in stream.schema.columns:
         found = arrow.field(name).type
-        if not _fits(found, kind) or (kind == "int" and name == stream.time and scaled):
+        whole = name in stream.widened and pa.types.is_integer(found)
+        if whole or not _fits(found, kind) or (kind == "int" and name == stream.time and scaled):
             return f"column {name!r} is {found} and has to be cast to {kind}"
     return None
 

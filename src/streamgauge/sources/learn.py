@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from streamgauge.sources.parse import infer_schema
 from streamgauge.sources.plant import SCHEMA as PLANT_SCHEMA
 from streamgauge.sources.units import refuse_unit
 from streamgauge.streams.schema import Schema
+from streamgauge.streams.stream import Stream
 
 RATE_SCHEMA = Schema.of(timestamp="time", value="int")
 EDGE_SCHEMA = Schema.of(object="string", ts="time", value="float", width="float")
@@ -22,7 +24,9 @@ def schema_of(source: Source) -> Schema:
     """The columns of a source: from its first file, its kind or its DataFrame."""
     if source.kind == "files":
         dialect = {
-            k: source.options[k] for k in ("header", "delimiter", "null") if k in source.options
+            k: source.options[k]
+            for k in ("header", "delimiter", "null", "within")
+            if k in source.options
         }
         return infer_schema(source.options["path"], source.options["format"], **dialect)
     if source.kind == "plant":
@@ -50,6 +54,15 @@ def schema_of(source: Source) -> Schema:
             "write CREATE STREAM name (ts TIME, value FLOAT) FROM PUSH TIME ts",
         )
     return Schema.from_arrow(pa.schema(_arrow_fields(source.frame)))
+
+
+def as_learned(stream: Stream, known: Stream | None) -> Stream:
+    """A stream that was declared without columns; what is known of it already stays."""
+    if stream.source_dict()["kind"] != "files":
+        return stream
+    if known is None or not known.learned:
+        return replace(stream, learned=True)
+    return replace(stream, schema=known.schema, learned=True, widened=known.widened)
 
 
 def check_first_times(name: str, source: Source, time: str, schema: Schema) -> None:

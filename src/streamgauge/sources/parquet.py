@@ -53,7 +53,7 @@ def read_parquet(path: str, stream: Stream) -> Draft | Refused:
         with file:
             missing = missing_column(file.schema_arrow, stream)
             if missing is not None:
-                return Refused(missing)
+                return Refused(missing, rows=file.metadata.num_rows)
             table = _decoded(file.read(columns=names))
     except DAMAGE as error:
         return damaged(path, error)

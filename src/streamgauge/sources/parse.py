@@ -64,7 +64,7 @@ def parse_file(path: str, stream: Stream, *, arrived: Instant) -> Parsed:
     settled = draft if isinstance(draft, Refused) else settle(path, draft, stream, arrived)
     if isinstance(settled, Refused):
         nothing = stream.schema.to_arrow().empty_table()
-        return Parsed(nothing, Rejects.whole(path, settled.reason, settled.row).rows)
+        return Parsed(nothing, Rejects.whole(path, settled.reason, settled.row, settled.rows).rows)
     return settled
 
 

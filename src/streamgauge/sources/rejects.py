@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,7 +10,16 @@ import pyarrow as pa
 ROW_TEXT_MAX = 2_000
 SHOWN_MAX = 80
 
-REJECTS = pa.schema([("origin", pa.string()), ("reason", pa.string()), ("row", pa.string())])
+REJECTS = pa.schema(
+    [
+        ("origin", pa.string()),
+        ("reason", pa.string()),
+        ("row", pa.string()),
+        ("at", pa.int64()),
+        ("rows", pa.int64()),
+    ]
+)
+KEPT = "the row is kept with a null"
 
 
 def shown(value: object) -> str:
@@ -41,7 +50,9 @@ class Rejects:
     ----------
     rows
         Columns `origin` ("path:line", "path:row" or "path"), `reason`, and `row`: the raw line, or
-        the row as JSON text, of at most 2,000 characters.
+        the row as JSON text, of at most 2,000 characters. `at` is the event time of the row, or the
+        newest before it where its own cannot be read, in microseconds; null where there is none.
+        `rows` says how many rows were left out: 0 when the row is kept.
 
     Examples
     --------
@@ -53,25 +64,46 @@ class Rejects:
     rows: pa.Table
 
     @classmethod
-    def of(cls, path: str, entries: Iterable[tuple[int, str, str]]) -> Rejects:
-        """Gather (place, reason, row) entries; a place is a line or row number that starts at 1."""
+    def of(
+        cls,
+        path: str,
+        entries: Iterable[tuple[int, str, str]],
+        times: Mapping[int, int] | None = None,
+        kept: Collection[int] = (),
+    ) -> Rejects:
+        """Gather (place, reason, row) entries; a place is a line or row number that starts at 1.
+
+        `times` are event times by place; rows at the places in `kept` stay in use.
+        """
         ordered = sorted(entries, key=lambda entry: entry[0])
+        known = times or {}
         return cls._from_columns(
             [f"{path}:{place}" for place, _, _ in ordered],
             [reason for _, reason, _ in ordered],
             [row for _, _, row in ordered],
+            [known.get(place) for place, _, _ in ordered],
+            [0 if place in kept else 1 for place, _, _ in ordered],
         )
 
     @classmethod
-    def whole(cls, path: str, reason: str, row: str = "") -> Rejects:
-        """Reject a file as a whole."""
-        return cls._from_columns([path], [reason], [row])
+    def whole(cls, path: str, reason: str, row: str = "", rows: int = 1) -> Rejects:
+        """Reject a file as a whole; `rows` is how many it has, 1 where that cannot be known."""
+        return cls._from_columns([path], [reason], [row], [None], [max(rows, 1)])
 
     @classmethod
-    def _from_columns(cls, origins: list[str], reasons: list[str], rows: list[str]) -> Rejects:
+    def _from_columns(
+        cls,
+        origins: list[str],
+        reasons: list[str],
+        rows: list[str],
+        times: list[int | None],
+        counts: list[int],
+    ) -> Rejects:
         cut = [_printable(row[:ROW_TEXT_MAX]) for row in rows]
-        columns = [origins, [_printable(reason) for reason in reasons], cut]
-        return cls(pa.table([pa.array(column, pa.string()) for column in columns], schema=REJECTS))
+        texts = [origins, [_printable(reason) for reason in reasons], cut]
+        columns = [pa.array(column, pa.string()) for column in texts]
+        columns += [pa.array(times, pa.int64()), pa.array(counts, pa.int64())]
+        return cls(pa.table(columns, schema=REJECTS))
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)

@@ -6,7 +6,7 @@ Each row of a draft ends in the table or, with its reasons, among the rejects.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,8 @@ from streamgauge.kernel.time import SECOND, Instant
 from streamgauge.sources.convert import caster, convert, plain, textual
 from streamgauge.sources.draft import Draft, Refused
 from streamgauge.sources.footer import INSTANT_MAX, INSTANT_MIN
-from streamgauge.sources.rejects import Rejects, misfit
+from streamgauge.sources.lost import lost_times
+from streamgauge.sources.rejects import KEPT, Rejects, misfit
 from streamgauge.sources.units import another_unit, time_unit
 from streamgauge.streams.stream import Stream
 
@@ -44,10 +45,16 @@ class _Faults:
 
     def __init__(self) -> None:
         self.reasons: dict[int, list[str]] = {}
+        self.untimed: set[int] = set()
 
-    def add(self, rows: NDArray[np.int64], reasons: Iterable[str]) -> None:
+    def add(
+        self, rows: NDArray[np.int64], reasons: Iterable[str], *, untimed: bool = False
+    ) -> None:
+        """Note what is wrong with rows; `untimed`: their times are no times to go by."""
         for row, reason in zip(rows.tolist(), reasons, strict=False):
             self.reasons.setdefault(row, []).append(reason)
+        if untimed:
+            self.untimed.update(rows.tolist())
 
     def rows(self) -> NDArray[np.int64]:
         return np.array(sorted(self.reasons), dtype=np.int64)
@@ -58,7 +65,7 @@ def settle(path: str, draft: Draft, stream: Stream, arrived: Instant) -> Parsed 
     faults, notices = _Faults(), _Faults()
     columns = _typed(draft, stream, faults)
     if isinstance(columns, Refused):
-        return columns
+        return replace(columns, rows=len(draft.places) + len(draft.broken))
     for name, kind in stream.schema.columns:
         if kind == "float":
             columns[name] = _finite(name, columns[name], notices)
@@ -75,7 +82,9 @@ def settle(path: str, draft: Draft, stream: Stream, arrived: Instant) -> Parsed 
     entries = draft.broken + _entries(draft, faults.reasons)
     noticed = {row: why for row, why in notices.reasons.items() if row not in faults.reasons}
     entries += _entries(draft, noticed)
-    return Parsed(table, Rejects.of(path, entries).rows)
+    used = set(draft.places[np.array(sorted(noticed), dtype=np.int64)].tolist())
+    times = lost_times(draft, stream, columns[stream.time], out, faults.untimed, arrived)
+    return Parsed(table, Rejects.of(path, entries, times, used).rows)
 
 
 def _entries(draft: Draft, reasons: dict[int, list[str]]) -> list[tuple[int, str, str]]:
@@ -95,6 +104,10 @@ def _typed(draft: Draft, stream: Stream, faults: _Faults) -> dict[str, pa.Chunke
         if cast is None:
             return Refused(f"column {name!r} is {raw.type} and cannot be cast to {kind}")
         columns[name], bad = convert(raw, cast, kind)
+        if name in stream.widened:
+            inexact = _inexact(raw, columns[name])
+            values = plain(raw.take(inexact))
+            faults.add(inexact, (f"column {name!r}: {v} {_BEYOND}" for v in values))
         if not len(bad):
             continue
         values = plain(raw.take(bad))
@@ -105,13 +118,35 @@ def _typed(draft: Draft, stream: Stream, faults: _Faults) -> dict[str, pa.Chunke
     return columns
 
 
+_BEYOND = "is a whole number that a float does not hold exactly"
+
+
+def _inexact(raw: pa.ChunkedArray, floats: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Rows whose whole number is so large that a float is another number."""
+    large = _where(pc.greater_equal(pc.abs(floats), 2.0**53))
+    if not len(large):
+        return large
+    exact = [_whole_equal(value) for value in plain(raw.take(large))]
+    chosen: NDArray[np.int64] = large[~np.array(exact, dtype=bool)]
+    return chosen
+
+
+def _whole_equal(value: object) -> bool:
+    """Whether a value is no whole number, or one that a float holds."""
+    try:
+        whole = int(value) if isinstance(value, (int, str)) else None
+    except ValueError:
+        return True
+    return whole is None or whole == int(float(whole))
+
+
 def _finite(name: str, column: pa.ChunkedArray, notices: _Faults) -> pa.ChunkedArray:
     finite = pc.is_finite(column)
     if pc.all(finite).as_py() is not False:
         return column
     for test, word in ((pc.is_nan, "NaN"), (pc.is_inf, "infinite")):
         rows = _where(test(column))
-        reason = f"column {name!r}: value is {word}; the row is kept with a null"
+        reason = f"column {name!r}: value is {word}; {KEPT}"
         notices.add(rows, (reason for _ in rows))
     return pc.if_else(finite, column, pa.scalar(None, column.type))
 
@@ -147,7 +182,8 @@ def _check_unit(
         elif not pa.types.is_integer(given.type):
             continue
         values = times.take(pa.array(rows)).to_pylist()
-        faults.add(rows, (f"column {stream.time!r}: {value} {reason}" for value in values))
+        said = (f"column {stream.time!r}: {value} {reason}" for value in values)
+        faults.add(rows, said, untimed=True)
 
 
 def _check_times(
@@ -156,12 +192,14 @@ def _check_times(
     times = column.cast(pa.int64())
     strange = pc.or_(pc.less(times, INSTANT_MIN), pc.greater(times, INSTANT_MAX))
     rows = _where(strange)
-    faults.add(rows, (f"column {stream.time!r}: not in the years 1 to 9999" for _ in rows))
+    said = (f"column {stream.time!r}: not in the years 1 to 9999" for _ in rows)
+    faults.add(rows, said, untimed=True)
     if stream.future is None:
         return
     rows = _where(pc.and_not(pc.greater(times, arrived + stream.future), strange))
     ahead = ((time - arrived) // SECOND for time in times.take(rows).to_pylist())
-    faults.add(rows, (f"column {stream.time!r}: {s} s ahead of its arrival" for s in ahead))
+    said = (f"column {stream.time!r}: {s} s ahead of its arrival" for s in ahead)
+    faults.add(rows, said, untimed=True)
 
 
 # A stray is left out when so many rows for each of its kind would be late because of it.
@@ -210,7 +248,8 @@ def _check_strays(stream: Stream, column: pa.ChunkedArray, faults: _Faults) -> N
     ahead = (
         (int(times[np.searchsorted(places, row)]) - int(others.max())) // SECOND for row in rows
     )
-    faults.add(rows, (f"column {stream.time!r}: {s} s ahead of all other rows" for s in ahead))
+    said = (f"column {stream.time!r}: {s} s ahead of all other rows" for s in ahead)
+    faults.add(rows, said, untimed=True)
 
 
 def _where(mask: pa.ChunkedArray) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.login import Login
+from streamgauge.kernel.secrets import refuse_secret, secret_kind
 
 # Drivers that `streamgauge jars` can fetch; any other is named by its class.
 DRIVERS = {"postgresql": "org.postgresql.Driver"}
@@ -73,6 +74,8 @@ def file(path: str | Path) -> Origin:
 def delta(path: str | Path) -> Origin:
     """A Delta table: a directory, or an address such as s3://bucket/table."""
     there = "://" in str(path)
+    if there:
+        refuse_secret(str(path), "a Delta table", "leave it out: the store reads its own variables")
     return Origin("delta", str(path) if there else str(Path(path).absolute()))
 
 
@@ -105,7 +108,7 @@ def jdbc(
     driver
         Class of the driver; known for PostgreSQL.
     """
-    if _PASSWORD.search(url):
+    if _PASSWORD.search(url) or secret_kind(url) is not None:
         raise BindError(
             "an address with a password in it is not kept",
             "it would stand in the journal for everyone who reads the home",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from streamgauge.kernel.errors import BindError
-from streamgauge.kernel.time import DAY, HOUR, SECOND, Duration, DurationLike, duration
+from streamgauge.kernel.time import DAY, HOUR, SECOND, Duration, DurationLike, Instant, duration
 from streamgauge.streams.schema import Schema
 
 
@@ -74,10 +75,18 @@ class Stream:
         Text column that says what a row does: + adds it, - takes an equal one away. None: every
         row adds itself.
     capacity
-        Values of members that deferred queries may read a tick, in the whole home. None: any.
+        Values of members that deferred queries may read a tick, for each column, divided over
+        fixed pools of cells. None: any number.
     width
         Column that says how wide the bound around the one value column is: the true value of a
         series lies within half of it of the value, until its next row. None: values are exact.
+    learned
+        The schema was learned from the first file, not declared: whole numbers may widen to float.
+    widened
+        Columns that were int and have become float.
+    idle
+        After a silence of this length, by the clock of the job, other streams no longer wait for
+        this one: its watermark follows theirs. None: they wait.
     """
 
     name: str
@@ -93,6 +102,9 @@ class Stream:
     changes: str | None = None
     capacity: int | None = None
     width: str | None = None
+    learned: bool = field(default=False, compare=False)
+    widened: tuple[str, ...] = field(default=(), compare=False)
+    idle: Duration | None = None
 
     def __post_init__(self) -> None:
         if self.schema.type(self.time) not in ("time", "int"):
@@ -120,6 +132,12 @@ class Stream:
                 f"tick of stream {self.name!r} must be positive",
                 f"got {self.tick} us",
                 "write tick='1 s'",
+            )
+        if self.idle is not None and self.idle <= 0:
+            raise BindError(
+                f"idle time of stream {self.name!r} must be positive",
+                f"got {self.idle} us",
+                "write idle='1 minute', or leave it out",
             )
         if self.width is not None or self.source_dict().get("kind") == "edge":
             self._check_bounds()
@@ -180,9 +198,31 @@ class Stream:
         object.__setattr__(wide, "schema", schema)
         return wide
 
+    @property
+    def widenable(self) -> tuple[str, ...]:
+        """Columns that become float when a file brings floats: learned, whole, and no names."""
+        if not self.learned or self.width is not None:
+            return ()
+        fixed = (*self.key, self.time, self.changes)
+        return tuple(n for n, kind in self.schema.columns if kind == "int" and n not in fixed)
+
+    def wider(self, columns: Collection[str]) -> Stream:
+        """The same stream with some whole columns as float."""
+        pairs = ((n, "float" if n in columns else kind) for n, kind in self.schema.columns)
+        more = tuple(name for name in columns if name not in self.widened)
+        return replace(self, schema=Schema(tuple(pairs)), widened=(*self.widened, *more))
+
     def source_dict(self) -> dict[str, Any]:
         """The source as a mapping."""
         return dict(self.source)
+
+    def kept_from(self, peak: Instant) -> Instant:
+        """The event time from which on rows are kept, when `peak` has arrived.
+
+        Two ticks more than is promised: history begins at a whole tick that is closed, and what
+        it holds must not depend on which files are put together.
+        """
+        return peak - self.keep - self.late.allowed - self.late.reach - 2 * self.tick
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form, inverse of `from_dict`."""
@@ -202,7 +242,8 @@ class Stream:
             "keep": self.keep,
             "future": self.future,
         }
-        more = {"changes": self.changes, "capacity": self.capacity, "width": self.width}
+        more = {name: getattr(self, name) for name in ("changes", "capacity", "width", "idle")}
+        more |= {"learned": self.learned or None, "widened": list(self.widened) or None}
         return {**plain, **{name: given for name, given in more.items() if given is not None}}
 
     @classmethod
@@ -222,4 +263,7 @@ class Stream:
             changes=data.get("changes"),
             capacity=data.get("capacity"),
             width=data.get("width"),
+            learned=data.get("learned", False),
+            widened=tuple(data.get("widened", ())),
+            idle=data.get("idle"),
         )

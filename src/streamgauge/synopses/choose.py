@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,11 +11,13 @@ import numpy as np
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses import registry
 from streamgauge.synopses.exact import Exact
-from streamgauge.synopses.synopsis import Expiring, Need, Synopsis
+from streamgauge.synopses.synopsis import MOST_BYTES, Expiring, Need, Synopsis
 
 TRIED_ROWS = 10_000
 # A synopsis that has so much when it is empty has all its arrays from the start.
 FIXED_BYTES = 8192
+# A refusal names so many synopses; the others are counted.
+NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,8 @@ class Choice:
         return f"{self.model!r}, {self.model.guarantee}, {self.nbytes:,} bytes"
 
 
-def choose(need: Need, *, seed: int = 0) -> Choice:
-    """Pick and size a synopsis for a need.
+def choose(need: Need, *, seed: int = 0, among: tuple[str, ...] = ()) -> Choice:
+    """Pick and size a synopsis for a need, of all kinds or among some.
 
     Examples
     --------
@@ -48,23 +50,24 @@ def choose(need: Need, *, seed: int = 0) -> Choice:
     >>> choose(Need(Quantile(0.95), Contract.exact())).model
     Exact(seed=0)
     """
-    return _choose(need, seed)
+    return _choose(need, seed, among)
 
 
 @lru_cache(maxsize=512)
-def _choose(need: Need, seed: int) -> Choice:
+def _choose(need: Need, seed: int, among: tuple[str, ...]) -> Choice:
     sized: list[tuple[bool, int, Synopsis]] = []
     refused: list[Refusal] = []
-    for kind in registry().values():
+    allowed = MOST_BYTES if need.memory is None else need.memory
+    for kind in (registry()[name] for name in among or registry()):
         reason = _unfit(kind, need)
         if reason is None:
             try:
-                model = kind.sized_for(need, seed=seed)
+                model = sized_model(kind, need, seed)
             except (ContractUnsatisfiable, NotImplementedError, BindError) as error:
                 reason = getattr(error, "what", "it has no sizes to choose from")
             else:
                 nbytes = full_bytes(model, need.universe, need.rows)
-                if need.memory is None or nbytes <= need.memory:
+                if nbytes <= allowed:
                     sized.append((need.groups > 1 and kind.bank_kind is None, nbytes, model))
                     continue
                 reason = f"it takes {nbytes:,} bytes"
@@ -78,6 +81,19 @@ def _choose(need: Need, seed: int) -> Choice:
         if m is not model
     )
     return Choice(model, nbytes, (*others, *refused))
+
+
+def sized_model(kind: type[Synopsis], need: Need, seed: int) -> Synopsis:
+    """A synopsis of a kind that holds the contract, or ContractUnsatisfiable."""
+    model = kind.sized_for(need, seed=seed)
+    law = model.guarantee_for(need)
+    if not law.holds(need.contract, need.question, need.most):
+        raise ContractUnsatisfiable(
+            f"{kind.name} holds {law}",
+            f"asked for {need.contract}",
+            "ask for a contract in that unit, or for Contract.exact()",
+        )
+    return model
 
 
 def _unfit(kind: type[Synopsis], need: Need) -> str | None:
@@ -113,12 +129,13 @@ def full_bytes(
     return tried.nbytes
 
 
-def _refusal(need: Need, refused: Iterable[Refusal]) -> ContractUnsatisfiable:
-    told = "; ".join(
-        f"{r.name}: {r.reason}" for r in refused if not r.reason.startswith("does not answer")
-    )
+def _refusal(need: Need, refused: Sequence[Refusal]) -> ContractUnsatisfiable:
+    asked = [r for r in refused if not r.reason.startswith(("does not answer", "keeps every row"))]
+    told = "; ".join(f"{r.name}: {r.reason}" for r in asked[:NAMED])
+    if len(asked) > NAMED:
+        told += f"; and {len(asked) - NAMED} more"
     return ContractUnsatisfiable(
-        f"no synopsis answers {type(need.question).__name__} {need.contract}",
+        f"no sketch holds {type(need.question).__name__} {need.contract}",
         told or "none answers such a question",
         "widen the contract, lower its confidence below 100%, or ask for Contract.exact()",
     )

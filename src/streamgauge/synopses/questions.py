@@ -8,12 +8,13 @@ planner and the synopses all speak in these words.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from streamgauge.contracts.estimate import Estimate
+from streamgauge.contracts.guarantee import Unit
 
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
@@ -27,7 +28,9 @@ class Heavy(NamedTuple):
 
 
 class Question:
-    """Something to ask; a value with no state."""
+    """Something to ask; a value with no state. `unit` is what its answer is a number of."""
+
+    unit: ClassVar[Unit] = "value"
 
     def truth(self, items: Array, weights: Floats) -> float:
         """The exact answer; `weights` are 1 where rows have none."""
@@ -46,6 +49,8 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Count(Question):
     """Total weight: the number of rows when they have none."""
+
+    unit = "all rows"
 
     def truth(self, items: Array, weights: Floats) -> float:
         """Sum of the weights."""
@@ -88,6 +93,8 @@ class Variance(Question):
 class Min(Question):
     """Smallest item."""
 
+    unit = "ordered"
+
     def truth(self, items: Array, weights: Floats) -> float:
         """Smallest item of positive weight; NaN of nothing."""
         return float(items[weights > 0].min()) if (weights > 0).any() else float("nan")
@@ -96,6 +103,8 @@ class Min(Question):
 @dataclass(frozen=True, slots=True)
 class Max(Question):
     """Largest item."""
+
+    unit = "ordered"
 
     def truth(self, items: Array, weights: Floats) -> float:
         """Largest item of positive weight; NaN of nothing."""
@@ -108,6 +117,8 @@ class Quantile(Question):
 
     The bar of an answer is in items: the items at the ranks that the error allows.
     """
+
+    unit = "ordered"
 
     phi: float
 
@@ -127,6 +138,8 @@ class Quantile(Question):
 class Rank(Question):
     """Weight of the items at or below a value."""
 
+    unit = "rows"
+
     value: float
 
     def truth(self, items: Array, weights: Floats) -> float:
@@ -137,6 +150,8 @@ class Rank(Question):
 @dataclass(frozen=True, slots=True)
 class RangeCount(Question):
     """Weight of the items between two values, both included."""
+
+    unit = "rows"
 
     low: float
     high: float
@@ -150,6 +165,8 @@ class RangeCount(Question):
 class RangeSum(Question):
     """Sum of the items (times weights) whose position or key lies between two, both included."""
 
+    unit = "rows"
+
     low: float
     high: float
 
@@ -162,6 +179,8 @@ class RangeSum(Question):
 class Frequency(Question):
     """Weight of one item."""
 
+    unit = "rows"
+
     item: Any
 
     def truth(self, items: Array, weights: Floats) -> float:
@@ -172,6 +191,8 @@ class Frequency(Question):
 @dataclass(frozen=True, slots=True)
 class Distinct(Question):
     """Number of different items (of positive total weight)."""
+
+    unit = "different rows"
 
     def truth(self, items: Array, weights: Floats) -> float:
         """Count of items whose weights do not cancel."""
@@ -201,6 +222,8 @@ class Moment(Question):
 class HeavyHitters(Question):
     """Every item that holds at least a share of the total weight."""
 
+    unit = "rows"
+
     share: float
 
     def truth(self, items: Array, weights: Floats) -> float:
@@ -227,6 +250,8 @@ class HeavyHitters(Question):
 @dataclass(frozen=True, slots=True)
 class TopK(Question):
     """The `k` items of largest weight, each with its bar."""
+
+    unit = "rows"
 
     k: int
 
@@ -268,8 +293,11 @@ class JoinSize(Question):
     """Size of the equi-join with other streams: sum over items of the products of their weights.
 
     `other` is the synopsis of the other stream, or several of a chain or tree of joins. The rows
-    of the other stream (items, and weights or None) are only needed for the exact answer.
+    of the other stream (items, and weights or None) are only needed for the exact answer. Its
+    rows are pairs, so a share of them is a share of all pairs.
     """
+
+    unit = "rows"
 
     other: Any
     rows: tuple[Array, Floats | None] | None = None

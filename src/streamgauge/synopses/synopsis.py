@@ -17,8 +17,8 @@ import numpy.typing as npt
 from streamgauge.contracts.answer import Charge
 from streamgauge.contracts.contract import Contract
 from streamgauge.contracts.estimate import Estimate
-from streamgauge.contracts.guarantee import Guarantee
-from streamgauge.kernel.errors import BindError, IncompatibleSynopsis
+from streamgauge.contracts.guarantee import EXACT, Guarantee
+from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, IncompatibleSynopsis
 from streamgauge.kernel.keys import Column, Items, items, keys, numbers
 from streamgauge.kernel.wire import Packed, pack, unpack
 from streamgauge.synopses.questions import Question
@@ -28,6 +28,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Values = dict[str, Any]
 Arrays = dict[str, Array]
+
+# What one synopsis takes at most where no memory is stated: there is one for each group and pane.
+MOST_BYTES = 256 * 2**20
 
 Takes = Literal["numbers", "keys", "items"]
 Weights = Literal["none", "positive", "strict", "any"]
@@ -69,6 +72,26 @@ class Need:
     universe: tuple[int, int] | None = None
     rows: int | None = None
     groups: int = 1
+
+    def afford(self, name: str, nbytes: float) -> None:
+        """Raise ContractUnsatisfiable for a size beyond the memory, before anything is built."""
+        allowed = MOST_BYTES if self.memory is None else self.memory
+        if nbytes > allowed:
+            raise ContractUnsatisfiable(
+                f"{name} needs more memory for this contract",
+                f"{self.contract}, got {nbytes:,.0f} bytes, expected at most {allowed:,}",
+                "widen the contract, or lower its confidence",
+            )
+
+    @property
+    def most(self) -> float | None:
+        """The largest answer there can be: a count is bounded by rows, a value by its universe."""
+        if self.question.unit == "ordered":
+            return None if self.universe is None else float(max(map(abs, self.universe)))
+        known = [] if self.rows is None else [self.rows]
+        if self.universe is not None and self.question.unit == "different rows":
+            known.append(self.universe[1] - self.universe[0] + 1)
+        return float(min(known)) if known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +135,8 @@ class Synopsis(ABC):
         Named streams on which an assumption of its guarantee fails, with the reason.
     repeatable
         Whether the same rows and seed give the same bytes; the engine takes no others.
+    exactly
+        Kinds of question whose answers have no error.
     """
 
     name: ClassVar[str]
@@ -123,6 +148,7 @@ class Synopsis(ABC):
     bank_kind: ClassVar[type | None] = None
     exempt: ClassVar[dict[str, str]] = {}
     repeatable: ClassVar[bool] = True
+    exactly: ClassVar[tuple[type[Question], ...]] = ()
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
@@ -136,6 +162,10 @@ class Synopsis(ABC):
     @abstractmethod
     def guarantee(self) -> Guarantee:
         """The law its bars follow, at its present size."""
+
+    def guarantee_for(self, need: Need) -> Guarantee:
+        """The law of the answers to one need; `guarantee` where all answers have the same."""
+        return EXACT if isinstance(need.question, self.exactly) else self.guarantee
 
     @property
     @abstractmethod

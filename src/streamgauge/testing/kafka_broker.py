@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamgauge.kernel.errors import MissingRuntime
+from streamgauge.kernel.private import why_not_private
 from streamgauge.testing.waiting import wait_until
 
 VERSION = "3.9.1"
@@ -83,6 +84,9 @@ def jars() -> Path:
     """Directory of the broker's jars; fetched once for all runs of this user."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     place = cache / "streamgauge" / f"kafka-broker-{VERSION}"
+    why = why_not_private(place if place.exists() else place.parent)
+    if why is not None:
+        raise _missing(f"its jars cannot be kept privately: {why}")
     if not place.exists():
         maven = shutil.which("mvn")
         if maven is None:

@@ -17,6 +17,7 @@ from hypothesis.strategies import DrawFn
 from streamgauge.kernel.time import SECOND
 from streamgauge.operators.expression import Expr, call, column, literal
 from streamgauge.plan.nodes import (
+    AS_OF,
     ONE_SIDED,
     Combined,
     Distinct,
@@ -164,11 +165,24 @@ class _Planner:
             tuple((f"{name}.{c}", kind) for c, kind in columns)
             for name, (_, columns) in zip(names, parts, strict=True)
         ]
-        kinds = ("inner", "inner", "left", "full", "semi", "anti")
+        kinds = ("inner", "inner", "left", "full", "semi", "anti", *AS_OF)
         kind = self.one(*kinds) if n_parts == 2 else "inner"
         nodes = tuple(node for node, _ in parts)
         shown = sides[:1] if kind in ONE_SIDED else sides
-        return Join(nodes, names, self.on(sides), kind), sum(shown, ())
+        on = self.nearest(*sides) if kind in AS_OF else self.on(sides)
+        if kind in AS_OF and on is None:
+            kind = "inner"
+        return Join(nodes, names, on, kind), sum(shown, ())
+
+    def nearest(self, left: Columns, right: Columns) -> Expr | None:
+        """One inequality, sometimes with an equality; None where nothing can be compared."""
+        pairs = [(one, two) for one, k in left for two, its in right if k == its and k != "bool"]
+        if not pairs:
+            return None
+        one, two = self.one(*pairs)
+        found = Expr(self.one("<", "<=", ">", ">="), (column(one), column(two)))
+        one, two = self.one(*pairs)
+        return _both(found, self.one(None, Expr("=", (column(one), column(two)))))
 
     def on(self, sides: list[Columns]) -> Expr | None:
         """Equal columns of neighbours, sometimes an inequality or a condition on one side."""

@@ -177,7 +177,7 @@ def _froms(inner: SearchStrategy[Query]) -> SearchStrategy[From]:
         st.builds(FromResample, names, names, durations, methods, aliases),
     )
     using = st.lists(names, min_size=1, max_size=2).map(tuple)
-    kinds = st.sampled_from(("inner", "left", "right", "full", "semi", "anti"))
+    kinds = st.sampled_from(("inner", "left", "right", "full", "semi", "anti", "asof", "asof left"))
 
     def joined(below: SearchStrategy[From]) -> SearchStrategy[From]:
         return st.one_of(

@@ -22,14 +22,15 @@ from streamgauge.operators.accumulate import (
 )
 from streamgauge.operators.emission import (
     ALWAYS,
-    EVERY,
     NEVER,
     Floats,
     Ints,
     beat,
     give,
+    is_due,
     next_check,
     run_end,
+    silence,
 )
 
 
@@ -114,12 +115,12 @@ def _coverage(fading, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _check(tick, span, fading, asked, memory, out, n_out):  # type: ignore[no-untyped-def]
+def _check(tick, quiet, span, fading, asked, memory, out, n_out):  # type: ignore[no-untyped-def]
     """Answer the queries that are due at a tick, for each group that ever had a row."""
     now = tick * span.width
     covered = _coverage(fading, now)
     for q in range(len(asked.query)):
-        if tick % asked.every[q] != 0:
+        if not is_due(asked.period[q], asked.patience[q], tick, False, quiet):
             continue
         for g in range(memory.shape[1]):
             acc, at = fading.sums[g], fading.at[g]
@@ -143,12 +144,12 @@ def _check(tick, span, fading, asked, memory, out, n_out):  # type: ignore[no-un
 @compiled
 def walk(rows, span, fading, asked, memory, out):  # type: ignore[no-untyped-def]
     """Walk from the closed tick to the last tick: fold rows, check what is due."""
-    step = beat(asked.cadence, asked.every, EVERY)
+    step = beat(asked.period)
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out = len(rows.tick), 0, 0
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
-        now = next_check(tick, step, awake_until, coming)
+        now = next_check(tick, step, asked.period, asked.patience, awake_until, span.rest, coming)
         if now > span.last:
             return out[:n_out]
         tick = now
@@ -157,4 +158,5 @@ def walk(rows, span, fading, asked, memory, out):  # type: ignore[no-untyped-def
             awake_until = tick + span.rest
         _fold(fading, rows, i, stop)
         i = stop
-        out, n_out = _check(tick, span, fading, asked, memory, out, n_out)
+        quiet = silence(tick, awake_until, span.rest)
+        out, n_out = _check(tick, quiet, span, fading, asked, memory, out, n_out)

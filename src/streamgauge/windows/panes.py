@@ -24,8 +24,6 @@ from streamgauge.operators.accumulate import (
 )
 from streamgauge.operators.emission import (
     CHANGE,
-    CLOSE,
-    EVERY,
     GIVEN,
     LAST_COVERAGE,
     NEVER,
@@ -33,9 +31,13 @@ from streamgauge.operators.emission import (
     Ints,
     beat,
     changed,
+    emptied,
     give,
+    is_due,
     next_check,
     run_end,
+    silence,
+    silent_when_empty,
     write,
 )
 
@@ -51,7 +53,8 @@ class Shape(NamedTuple):
 class Table(NamedTuple):
     """The panes of a table, those of its late rows, and what they stand for.
 
-    `vouched` is the instant from which the panes are whole; `reach` how far back late rows revise.
+    `vouched` is the instant from which the panes are whole; `reach` how far back late rows revise;
+    `first` is the instant before the first row, from which a landmark counts as covered.
     """
 
     ring: Floats
@@ -62,6 +65,8 @@ class Table(NamedTuple):
     reach: int
     paired: bool
     revise: bool
+    grouped: bool
+    first: int
 
 
 def empty_ring(n_panes: int, n_groups: int) -> Floats:
@@ -148,10 +153,8 @@ def _values(table, newest, first, last, end, g, asked, shape, moments, values): 
 
 
 @compiled
-def _due(q, tick, fresh, asked, shape, landmark):  # type: ignore[no-untyped-def]
-    if asked.cadence[q] == EVERY:
-        return tick % asked.every[q] == 0
-    return fresh if landmark else tick % shape.slide[q] == 0
+def _due(q, tick, fresh, quiet, asked):  # type: ignore[no-untyped-def]
+    return is_due(asked.period[q], asked.patience[q], tick, fresh, quiet)
 
 
 @compiled
@@ -183,37 +186,62 @@ def _emit(q, g, tick, edge, epoch, table, asked, shape, memory, values, out, n_o
     """Give the answer of one query and group, if it is owed."""
     value, low, high, n = values[q, 0], values[q, 1], values[q, 2], values[q, 3]
     span = shape.length[q] * table.width
-    coverage = coverage_of(edge, span, table.start, table.vouched, asked.since[q])
+    start = max(table.start, table.first)
+    coverage = coverage_of(edge, span, start, table.vouched, asked.since[q])
     past = memory[q, g]
-    if asked.cadence[q] == CHANGE:
-        if past[GIVEN] == 0.0 and n == 0.0:
+    if n == 0.0:
+        if silent_when_empty(past, value, asked.cadence[q], asked.by[q], low, high, table.grouped):
             return out, n_out
+    elif asked.cadence[q] == CHANGE:
         # A window that fills answers once more when it is full, not at each step.
         seen = coverage if coverage == 1.0 else past[LAST_COVERAGE]
         if not changed(past, value, low, high, asked.by[q], seen):
             return out, n_out
-    elif n == 0.0:
-        return out, n_out
-    out = give(past, out, n_out, asked.query[q], g, tick, value, low, high, coverage, 0, epoch)
+    mark = emptied(n, value, table.grouped)
+    out = give(past, out, n_out, asked.query[q], g, tick, value, low, high, coverage, mark, epoch)
+    if n == 0.0 and table.grouped:
+        past[GIVEN] = 0.0
     return out, n_out + 1
 
 
 @compiled
-def _check(tick, fresh, span, table, newest, moments, asked, shape, memory, values, out, n_out):  # type: ignore[no-untyped-def]
+def _stirs(q, tick, span, table, newest, asked, shape):  # type: ignore[no-untyped-def]
+    """Whether a check in a silence may answer: on change only when rows enter or leave."""
+    if asked.cadence[q] != CHANGE or tick - shape.slide[q] <= span.tick:
+        return True
+    edge = tick // shape.slide[q] * shape.slide[q] * span.width
+    before = edge - shape.slide[q] * span.width
+    length, n_panes = shape.length[q] * table.width, table.ring.shape[0]
+    now = coverage_of(edge, length, table.start, table.vouched, asked.since[q])
+    if now == 1.0 > coverage_of(before, length, table.start, table.vouched, asked.since[q]):
+        return True
+    for back in (0, length):
+        first, last = _end_pane(table, before - back) + 1, _end_pane(table, edge - back)
+        for pane in range(max(first, newest - n_panes + 1), last + 1):
+            if table.ring[pane % n_panes, :, 0].any() or table.late[pane % n_panes, :, 0].any():
+                return True
+    return False
+
+
+@compiled
+def _check(  # type: ignore[no-untyped-def]
+    tick, fresh, quiet, span, table, newest, moments, asked, shape, memory, values, out, n_out
+):
     """Answer the queries that are due at a tick, one class of slides after the other."""
-    landmark, start = table.width == 0, 0
+    start = 0
     while start < len(asked.query):
         stop = _class_end(shape.slide, start)
         any_due = False
         for q in range(start, stop):
-            any_due |= _due(q, tick, fresh, asked, shape, landmark)
+            if not any_due and _due(q, tick, fresh, quiet, asked):
+                any_due = quiet == 0 or _stirs(q, tick, span, table, newest, asked, shape)
         if any_due:
             edge = (tick // shape.slide[start]) * shape.slide[start] * span.width
             end = _end_pane(table, edge)
             for g in range(memory.shape[1]):
                 _values(table, newest, start, stop, end, g, asked, shape, moments, values)
                 for q in range(start, stop):
-                    if _due(q, tick, fresh, asked, shape, landmark):
+                    if _due(q, tick, fresh, quiet, asked):
                         out, n_out = _emit(
                             q, g, tick, edge, span.epoch, table, asked, shape, memory, values,
                             out, n_out,
@@ -248,7 +276,7 @@ def _revise(first_tick, tick, span, before, after, table, asked, shape, out, n_o
         for q in range(len(asked.query)):
             if asked.cadence[q] == CHANGE or t <= shape.begun[q]:
                 continue
-            if not _due(q, t, False, asked, shape, False):
+            if not _due(q, t, False, 0, asked):
                 continue
             edge = t // shape.slide[q] * shape.slide[q] * span.width
             width = shape.length[q] * table.width
@@ -278,19 +306,14 @@ def _brings_revisions(rows, i, tick, table, n_queries):  # type: ignore[no-untyp
 @compiled
 def walk(rows, span, table, newest, asked, shape, memory, out):  # type: ignore[no-untyped-def]
     """Walk from the closed tick to the last tick: fold rows, check what is due, revise."""
-    step = beat(asked.cadence, asked.every, EVERY)
-    if table.width > 0:
-        for kind in (CLOSE, CHANGE):
-            other = beat(asked.cadence, shape.slide, kind)
-            while other:
-                step, other = other, step % other
+    step = beat(asked.period)
     moments, n_groups = bool((asked.op >= VAR).any()), memory.shape[1]
     values = np.empty((len(asked.query), 4))
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out = len(rows.tick), 0, 0
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
-        now = next_check(tick, step, awake_until, coming)
+        now = next_check(tick, step, asked.period, asked.patience, awake_until, span.rest, coming)
         if now > span.last:
             return out[:n_out], newest
         tick, fresh = now, coming == now
@@ -308,9 +331,11 @@ def walk(rows, span, table, newest, asked, shape, memory, out):  # type: ignore[
             awake_until = tick + span.rest
         if table.width > 0:
             newest = _open_pane(table, newest, max(newest, tick * span.width // table.width))
+        quiet = silence(tick, awake_until, span.rest)
         out, n_out = _check(
-            tick, fresh, span, table, newest, moments, asked, shape, memory, values, out, n_out
-        )
+            tick, fresh, quiet, span, table, newest, moments, asked, shape, memory, values,
+            out, n_out,
+        )  # fmt: skip
         if revised:
             after = _past_values(
                 first_tick, tick, span, table, newest, moments, asked, shape, n_groups

@@ -13,17 +13,21 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.operators.accumulate import FIELDS, add_pair, add_single, clear, finish
 from streamgauge.operators.emission import (
     CHANGE,
-    EVERY,
     GIVEN,
+    LAST_COVERAGE,
     NEVER,
     Codes,
     Floats,
     Ints,
     beat,
     changed,
+    emptied,
     give,
+    is_due,
     next_check,
     run_end,
+    silence,
+    silent_when_empty,
 )
 
 
@@ -101,40 +105,67 @@ def _content(rings, paired, since, accs):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _check(tick, fresh, epoch, rings, paired, asked, memory, accs, out, n_out):  # type: ignore[no-untyped-def]
+def _check(  # type: ignore[no-untyped-def]
+    tick, fresh, quiet, epoch, rings, paired, grouped, asked, needed, memory, accs, out, n_out
+):
     """Answer the queries that are due at a tick."""
     counted_since = NEVER
     for q in range(len(asked.query)):
-        if not (tick % asked.every[q] == 0 if asked.cadence[q] == EVERY else fresh):
+        if not is_due(asked.period[q], asked.patience[q], tick, fresh, quiet):
             continue
         if asked.since[q] != counted_since:
             _content(rings, paired, asked.since[q], accs)
             counted_since = asked.since[q]
+        coverage = 1.0
+        if needed[q] > 0:
+            coverage = min(1.0, rings.total[0] / needed[q])
         for g in range(memory.shape[1]):
             value, n, past = finish(accs[g], asked.op[q]), accs[g, 0], memory[q, g]
-            if n == 0.0 and (asked.cadence[q] != CHANGE or past[GIVEN] == 0.0):
-                continue
-            if asked.cadence[q] == CHANGE and not changed(
-                past, value, value, value, asked.by[q], 1.0
+            # A window that fills answers once more when it is full, not at each step.
+            seen = coverage if coverage == 1.0 else past[LAST_COVERAGE]
+            if n == 0.0:
+                if silent_when_empty(
+                    past, value, asked.cadence[q], asked.by[q], value, value, grouped
+                ):
+                    continue
+            elif asked.cadence[q] == CHANGE and not changed(
+                past, value, value, value, asked.by[q], seen
             ):
                 continue
+            mark = emptied(n, value, grouped)
             out = give(
-                past, out, n_out, asked.query[q], g, tick, value, value, value, 1.0, 0, epoch
+                past,
+                out,
+                n_out,
+                asked.query[q],
+                g,
+                tick,
+                value,
+                value,
+                value,
+                coverage,
+                mark,
+                epoch,
             )
             n_out += 1
+            if grouped and n == 0.0:
+                past[GIVEN] = 0.0
     return out, n_out
 
 
 @compiled
-def walk(rows, span, rings, paired, asked, memory, out):  # type: ignore[no-untyped-def]
-    """Walk from the closed tick to the last tick: append rows, check what is due."""
-    step = beat(asked.cadence, asked.every, EVERY)
+def walk(rows, span, rings, paired, grouped, asked, needed, memory, out):  # type: ignore[no-untyped-def]
+    """Walk from the closed tick to the last tick: append rows, check what is due.
+
+    `needed` is how many rows a query's window must hold to be whole; 0: it always is.
+    """
+    step = beat(asked.period)
     accs = np.zeros((memory.shape[1], FIELDS))
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out = len(rows.tick), 0, 0
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
-        now = next_check(tick, step, awake_until, coming)
+        now = next_check(tick, step, asked.period, asked.patience, awake_until, span.rest, coming)
         if now > span.last:
             return out[:n_out]
         tick, fresh = now, coming == now
@@ -143,4 +174,19 @@ def walk(rows, span, rings, paired, asked, memory, out):  # type: ignore[no-unty
         i = stop
         if fresh:
             awake_until = tick + span.rest
-        out, n_out = _check(tick, fresh, span.epoch, rings, paired, asked, memory, accs, out, n_out)
+        quiet = silence(tick, awake_until, span.rest)
+        out, n_out = _check(
+            tick,
+            fresh,
+            quiet,
+            span.epoch,
+            rings,
+            paired,
+            grouped,
+            asked,
+            needed,
+            memory,
+            accs,
+            out,
+            n_out,
+        )

@@ -34,6 +34,8 @@ from streamgauge.kernel.time import (
 
 KINDS = ("now", "range", "landmark", "rows", "partition", "session", "decay")
 BEGINNING = -(2**62)
+# Not a window of rows: a query that has it reads the latest value of each series.
+LATEST = "latest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,11 @@ def Landmark(start: InstantLike) -> Window:  # noqa: N802
 def Unbounded() -> Window:  # noqa: N802
     """All rows."""
     return Window("landmark", start=BEGINNING)
+
+
+def Latest() -> Window:  # noqa: N802
+    """The latest value of each series; only a query as a value takes it."""
+    return Window(LATEST)
 
 
 def Session(gap: DurationLike, by: list[str] | tuple[str, ...] | str = ()) -> Window:  # noqa: N802

@@ -55,7 +55,7 @@ def test_a_job_killed_at_any_instant_loses_and_repeats_no_answer(
     fill(source, seconds)
     dice = np.random.default_rng(11)
     with postgres() as server:
-        told = (str(home), str(source), broker.address, topic, server.whole_url)
+        told = (str(home), str(source), broker.address, topic, server.sink_url)
         for _ in range(kills):
             before, noted = committed(home), delivered(home)
             victim = forked.start(main, *told, output=log)

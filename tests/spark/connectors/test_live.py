@@ -169,7 +169,7 @@ def test_a_sink_delivers_to_a_database(
     live: sg.Gauge, server: PostgresServer, tmp_path: Path
 ) -> None:
     world = World(tmp_path, live)
-    live.create_sink("out", sg.to_postgres(server.whole_url, "answers"))
+    live.create_sink("out", sg.to_postgres(server.sink_url, "answers"))
     wait_until(lambda: "out" in live.registry().sinks, 300, what="the sink")
     world.read(10, 120, 30, 40)
     world.deliver()

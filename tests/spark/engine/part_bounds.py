@@ -12,9 +12,9 @@ from tests.spark.engine.part import Part, folder, write_half
 
 OWED = sg.Contract.absolute(1.0)
 FIRST = (
-    sg.Query("bound_mean", "hosts", sg.avg("value"), contract=OWED),
+    sg.Query("bound_mean", "hosts", sg.avg("value"), window=sg.Latest(), contract=OWED),
     sg.Query("bound_sites", "hosts", sg.total("value"), contract=OWED, group_by=("site",)),
-    sg.Query("least", "hosts", sg.minimum("value"), where=sg.col("host") == "db"),
+    sg.Query("least", "hosts", sg.minimum("value"), window="latest", where=sg.col("host") == "db"),
     sg.Query(
         "gap", "hosts", sg.total("value"), series=("db|1", "mail|1"), weights=(1.0, -1.0),
         contract=OWED, answer=sg.every("5 s"),

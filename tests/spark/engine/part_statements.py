@@ -13,8 +13,8 @@ from streamgauge.sources.plant import Plant, PlantWriter
 from tests.spark.engine.part import Part, folder
 
 QUERIES = (
-    sg.Query("all", "plant", sg.avg("value"), answer=sg.every("10 s")),
-    sg.Query("moved", "plant", sg.total("value"), answer=sg.on_change(0.5)),
+    sg.Query("all", "plant", sg.avg("value"), window=sg.Latest(), answer=sg.every("10 s")),
+    sg.Query("moved", "plant", sg.total("value"), window=sg.Latest(), answer=sg.on_change(0.5)),
     sg.Query(
         "spread",
         "plant",

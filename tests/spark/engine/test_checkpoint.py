@@ -22,7 +22,7 @@ from streamgauge.testing.waiting import wait_until
 pytestmark = pytest.mark.jvm
 SCHEMA = sg.Schema.of(ts="time", series="string", site="string", kind="string", value="float")
 QUERIES = (
-    sg.Query("all", "plant", sg.avg("value"), answer=sg.every("10 s")),
+    sg.Query("all", "plant", sg.avg("value"), window=sg.Latest(), answer=sg.every("10 s")),
     sg.Query(
         "spread",
         "plant",

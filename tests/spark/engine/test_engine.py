@@ -102,7 +102,9 @@ def test_a_job_that_fails_says_so(spark: SparkSession, tmp_path: Path) -> None:
     PlantWriter(Plant(n_sensors=10, seed=3), str(files)).write(40)
     gauge = sg.connect(tmp_path / "home", engine="local", shards=1)
     gauge.stream("plant", source=sg.files(files), time="ts", key="series")
-    gauge.register(sg.Query("all", "plant", sg.avg("value"), answer=sg.every("10 s")))
+    gauge.register(
+        sg.Query("all", "plant", sg.avg("value"), window=sg.Latest(), answer=sg.every("10 s"))
+    )
     gauge.step()
     for file in files.iterdir():
         file.rename(tmp_path / file.name)

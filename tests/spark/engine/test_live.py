@@ -43,10 +43,12 @@ SECONDS = sg.Schema.of(site="string", ts="time", value="float")
 def test_queries_come_and_go_while_it_runs(live: sg.Gauge) -> None:
     live.stream("plant", source=sg.plant(n_sensors=20, speed=300), time="ts", key="series")
     begun = live.home.committed()
-    live.register(sg.Query("all", "plant", sg.avg("value"), answer=sg.every("10 s")))
+    live.register(
+        sg.Query("all", "plant", sg.avg("value"), window=sg.Latest(), answer=sg.every("10 s"))
+    )
     first = next(iter(live.subscribe("all", since_epoch=begun, timeout=300)))
     assert first.value is not None
-    many = [sg.Query(f"q{i}", "plant", sg.avg("value")) for i in range(MANY)]
+    many = [sg.Query(f"q{i}", "plant", sg.avg("value"), window=sg.Latest()) for i in range(MANY)]
     before = live.home.committed()
     live.register(*many)
     found = next(iter(live.subscribe(f"q{MANY - 1}", timeout=300)))

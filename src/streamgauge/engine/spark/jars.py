@@ -20,6 +20,7 @@ from typing import Any
 import pyspark
 
 from streamgauge.kernel.errors import BindError, MissingRuntime
+from streamgauge.kernel.private import private_directory, why_not_private
 
 FETCH_SECONDS = 400
 # Releases of Spark, newest first: where a connector of the release in use is not published, an
@@ -80,7 +81,8 @@ def connector_jars(name: str) -> list[Path] | None:
     """Jars of a connector for this release of Spark; None when they were not fetched."""
     _known(name)
     place = _place(name)
-    return sorted(place.glob("*.jar")) if place.is_dir() else None
+    # A jar is code: one that others could have put there is not taken.
+    return sorted(place.glob("*.jar")) if place.is_dir() and private_directory(place) else None
 
 
 def cached_jars() -> list[Path]:
@@ -92,6 +94,7 @@ def needed_jars(name: str) -> list[Path]:
     """Jars of a connector, or a MissingRuntime that names the command to fetch them."""
     jars = connector_jars(name)
     if jars is None:
+        _refuse_shared(_place(name))
         raise MissingRuntime(
             f"Spark's connector {name!r} is not here",
             f"no jars of it for Spark {pyspark.__version__} in {cache()}",
@@ -129,11 +132,12 @@ def fetch(name: str, *, nearest: bool = False, tell: Tell = lambda _: None) -> l
     """
     artifacts = _known(name)
     place = _place(name)
+    _refuse_shared(place if place.is_dir() else cache())
     if place.is_dir():
         tell(f"{name} is here already: {place}")
         return sorted(place.glob("*.jar"))
     building = place.with_name(f".{place.name}.{uuid.uuid4().hex}")
-    building.mkdir(parents=True)
+    building.mkdir(parents=True, mode=0o700)
     try:
         maven = shutil.which("mvn")
         if maven is None:
@@ -148,6 +152,18 @@ def fetch(name: str, *, nearest: bool = False, tell: Tell = lambda _: None) -> l
         shutil.rmtree(building, ignore_errors=True)
     tell(f"{name}: {len(artifacts)} jars in {place}")
     return sorted(place.glob("*.jar"))
+
+
+def _refuse_shared(place: Path) -> None:
+    """Raise where a directory of jars is there and somebody else could put jars into it."""
+    why = why_not_private(place) if place.exists() or place == cache() else None
+    if why is not None:
+        raise MissingRuntime(
+            "the directory of Spark's connectors is not private",
+            why,
+            f"let only this user write to {place} and all directories above it, or set "
+            "XDG_CACHE_HOME to a directory of your own",
+        )
 
 
 def _known(name: str) -> tuple[Artifact, ...]:

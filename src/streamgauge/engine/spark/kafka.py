@@ -28,6 +28,7 @@ from streamgauge.engine.spark.wording import brief
 from streamgauge.kernel.errors import EngineFailure, SourceFailure, StreamgaugeError
 from streamgauge.kernel.files import number_name
 from streamgauge.kernel.login import Login
+from streamgauge.kernel.secrets import resolved
 from streamgauge.log.batches import DEAD, Batch, newest_batch, put_batch
 from streamgauge.log.home import Home
 from streamgauge.log.segments import write_parquet
@@ -136,7 +137,8 @@ class KafkaFeed(ThreadFeed):
         """Settings of the client, with the password that the file or the environment has now."""
         login = java_settings(Login.from_dict(self.source))
         found = {f"kafka.{name}": value for name, value in login.items()}
-        return found | {name: str(value) for name, value in self.source.get("options", {}).items()}
+        given = self.source.get("options", {})
+        return found | {name: resolved(str(value)) for name, value in given.items()}
 
     def _land(self) -> None:
         """Run a landing until it ends; raise what ended it."""

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamgauge.engine.feed import Feed
 from streamgauge.engine.spark.wording import brief
 from streamgauge.kernel.errors import EngineFailure, SourceFailure
-from streamgauge.kernel.files import numbered, read_json, write_json
+from streamgauge.kernel.files import numbered, read_json, reading, write_json
 from streamgauge.log.home import Home
 from streamgauge.streams.stream import Stream
 
@@ -119,7 +119,8 @@ def land(frame: DataFrame, home: Home, stream: str, checkpoint: str) -> Streamin
 def _admit(directory: Path, stream: str, notes: str, checkpoint: str) -> None:
     """Raise unless these are the notes that the rows so far were written by."""
     path = directory / NOTES
-    known = read_json(path)["query"] if path.exists() else None
+    with reading(path, f"the note of who writes stream {stream!r}"):
+        known = read_json(path)["query"] if path.exists() else None
     if known is None:
         write_json(path, {"query": notes})
     elif known != notes:

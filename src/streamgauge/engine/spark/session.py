@@ -33,6 +33,9 @@ SETTINGS = {
     # Times with statistics, so that footers tell the watermark; the default has none.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.log.level": "ERROR",
+    # Plans and logs show the options of sources; a line of JAAS holds the password.
+    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|jaas",
+    "spark.sql.redaction.options.regex": "(?i)url|secret|password|token|access[.]?key|jaas",
 }
 
 

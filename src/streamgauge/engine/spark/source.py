@@ -24,7 +24,7 @@ NAME = "streamgauge_journal"
 SCHEMA = (
     "shard int, epoch long, rows long, late long, answers long, state_bytes long, seconds double, "
     "missed long, overloaded long, share double, spent map<string, long>, "
-    "late_by map<string, long>, start long"
+    "late_by map<string, long>, files map<string, long>, start long"
 )
 
 

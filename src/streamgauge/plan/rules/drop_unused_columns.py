@@ -2,8 +2,8 @@
 
 Law: project(R, f) = project(R', f) where R' lacks columns that f does not read. Columns may go
 below anything that treats rows one by one or by some columns; where whole rows are compared
-(DISTINCT, set operations, LIMIT) all of them stay. Condition: a stream that says itself which rows
-go keeps all columns, for its rows are found by all of them.
+(DISTINCT, set operations, LIMIT, the second input of an ASOF join) all of them stay. Condition: a
+stream that says itself which rows go keeps all columns, for its rows are found by all of them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import replace
 from streamgauge.operators.functions import Functions
 from streamgauge.plan.join_columns import sides_of
 from streamgauge.plan.nodes import (
+    AS_OF,
     Filter,
     Grouped,
     Join,
@@ -104,6 +105,9 @@ def _below(node: Node, needed: set[str], functions: Functions) -> list[set[str]]
         case Join():
             read = needed | set(node.on.columns() if node.on is not None else ())
             sides = sides_of(node, functions)
+            if node.kind in AS_OF:
+                # Which of equally near partners counts is decided by all of their columns.
+                read |= set(sides[1])
             return [
                 {str(own.value) for name, own in side.items() if name in read} for side in sides
             ]

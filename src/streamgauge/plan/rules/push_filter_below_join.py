@@ -5,6 +5,8 @@ Law: filter(A join B on q, p) = filter(A, p) join B on q when p reads A alone, a
 For a left join only what reads the first input may go down from above, and of `on` only what
 reads the second: the others decide about rows that stay without a partner. So it is for an anti
 join; for a semi join all of `on` that reads one input may go there, and for a full join nothing.
+Of an asof join conditions on the second input stay above: below they would let another row be the
+nearest.
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ _ALLOWED = {
     "full": ((), ()),
     "semi": ((0, 1), (0,)),
     "anti": ((1,), (0,)),
+    "asof": ((), (0,)),
+    "asof left": ((), (0,)),
 }
 
 

@@ -1,6 +1,6 @@
 // Alerts: what is raised and by which answer, what is near, what waits to be delivered.
 
-import { get, path, repeat, send } from "./api.js";
+import { administers, get, path, repeat, send } from "./api.js";
 import { around, figure } from "./bar.js";
 import { alertForm } from "./alert_form.js";
 import { announce, el, put, svg } from "./dom.js";
@@ -74,7 +74,7 @@ export function show(place) {
   async function begin() {
     const about = await get("/about");
     if (over) return;
-    may = about.role === "admin";
+    may = administers(about.role);
     if (may) put(making, alertForm(look));
     stop = repeat(LOOK_SECONDS, look, (error) => put(trouble, problem(error)));
   }

@@ -63,6 +63,9 @@ async function asked(method, where, options) {
   return response.status === 204 ? null : response.json().catch(unheard);
 }
 
+/** Whether somebody with a role may declare streams and alerts: the roles above it may too. */
+export const administers = (role) => ["admin", "functions", "operator"].includes(role);
+
 export const get = (where, options) => asked("GET", where, options);
 export const send = (method, where, body, options = {}) => asked(method, where, { ...options, body });
 

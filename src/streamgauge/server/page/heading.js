@@ -49,6 +49,7 @@ export function header(name, about, first) {
 
   function update(found) {
     query = found;
+    if (judged.state === "waiting" && found.waiting) judged = { state: "waiting", why: found.waiting.text };
     const said = `${found.status} ${found.version} ${found.cadence} ${found.contract.words}`;
     if (said !== drawn) {
       drawn = said;

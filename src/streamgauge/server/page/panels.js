@@ -141,7 +141,7 @@ export function deferralPanel() {
         grouped ? el("th", { scope: "row" }, groupText(row.group)) : null,
         el("td", {}, row.regime),
         ...[
-          number(row.members), number(row.silent), number(row.evaluations), number(row.checks),
+          number(row.members), row.silent ? `${number(row.silent)}: ${listed(row.silent_series, row.silent)}` : "0", number(row.evaluations), number(row.checks),
           row.checks ? percent(Number((1 - row.evaluations / row.checks).toFixed(3))) : "–",
           row.wait ? seconds(row.wait) : "–", row.due ? clock(row.due) : "at each move",
           brief(row.drift), brief(row.sigma), number(row.missed),
@@ -149,6 +149,11 @@ export function deferralPanel() {
   }
 
   return { node: el("div", {}, saved, cells.node), draw };
+}
+
+/** Names, and how many more there are. */
+function listed(names, total) {
+  return names.join(", ") + (total > names.length ? " …" : "");
 }
 
 /** What the auditor found of a query, or why it does not look. */

@@ -70,10 +70,18 @@ class Course {
   constructor(most) {
     this.most = most;
     this.groups = new Map();
+    this.left = new Map();
   }
 
   take(answer) {
     const key = JSON.stringify(answer.group);
+    // A group whose window has emptied has left the newest answers.
+    if (answer.basis === "empty" && answer.group.length) {
+      this.groups.delete(key);
+      if (!(this.left.get(key) > answer.as_of)) this.left.set(key, answer.as_of);
+      return;
+    }
+    if (this.left.get(key) >= answer.as_of) return;
     if (!this.groups.has(key)) this.groups.set(key, []);
     const kept = this.groups.get(key);
     // A revision takes the place of what was said of its instant.
@@ -315,7 +323,7 @@ function worded({ answer, shadow }, scale, past) {
     chip(stateOf(answer)),
     el("span", { class: "faint" }, [
       named ? "" : answer.basis, ...paid,
-      answer.coverage < 1 ? `covers ${percent(answer.coverage)}` : "",
+      answer.coverage < 1 ? `covers ${percent(Math.min(answer.coverage, 0.999))}` : "",
       answer.share < 1 ? `looked at ${percent(answer.share)}` : "",
     ].filter(Boolean).join(" · ")),
     shadow && shadow.value !== null ? el("span", { class: "truth" }, "exact shadow ", figure(shadow, scale), verdict(answer, shadow)) : null,

@@ -57,6 +57,8 @@ export class Records {
     const shown = record.answer;
     const same = shown === null || String(shown.group) === String(answer.group);
     if (same && shown !== null && older(answer, shown)) return null;
+    // A group that has left: the next board says which is worst now.
+    if (answer.basis === "empty" && answer.group.length) return null;
     // Of groups the worst is shown; when it gets better, the next board says which is worst now.
     if (!same && !worse(answer, shown)) return null;
     if (!same) record.trail = [];

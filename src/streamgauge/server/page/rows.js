@@ -56,7 +56,7 @@ export function ofRows(name, head) {
 }
 
 function counted({ total }, last) {
-  const partly = last && last.share < 1
+  const partly = last && last.coverage < 1 ? `, covers ${percent(last.coverage)}` : last && last.share < 1
     ? `, looked at ${percent(last.share)}${last.unseen === null ? "" : `, about ${number(last.unseen)} not found`}` : "";
   return [el("span", { class: "count mono" }, number(total)), el("span", { class: "faint" }, `${total === 1 ? "row" : "rows"} held${partly}`)];
 }
@@ -64,7 +64,7 @@ function counted({ total }, last) {
 function judged(last) {
   if (!last) return { state: "waiting", why: "nothing came yet" };
   if (last.contract_met) return { state: "met", why: "" };
-  return { state: "degraded", why: last.missing ? `${number(last.missing)} missing` : `looked at ${percent(last.share)}` };
+  return { state: "degraded", why: last.missing ? `${number(last.missing)} missing` : last.coverage < 1 ? `covers ${percent(last.coverage)}` : `looked at ${percent(last.share)}` };
 }
 
 function heldRows() {
@@ -89,11 +89,12 @@ function rowChanges() {
 
   function draw(changes) {
     put(count, changes.length ? `The last ${changes.length}, newest first.` : "Nothing came or went yet.");
-    shown.draw(["change", ".at", "row", ".looked at", ".not found"], changes.map((change) =>
+    shown.draw(["change", ".at", "row", ".covers", ".looked at", ".not found"], changes.map((change) =>
       el("tr", {},
         el("td", {}, word(change)),
         cell(clock(change.as_of)),
         el("td", {}, Object.values(change.row).map(plain).join(", ")),
+        cell(percent(change.coverage)),
         cell(percent(change.share)),
         cell(change.unseen === null ? "–" : number(change.unseen)))));
   }

@@ -32,7 +32,7 @@ export function reason(answer, silent = []) {
   }
   if (answer.value === null) return "nothing to answer from";
   if (answer.share < 1) return `looked at ${percent(answer.share)}`;
-  if (answer.coverage < 1) return `covers ${percent(answer.coverage)}`;
+  if (answer.coverage < 1) return `covers ${percent(Math.min(answer.coverage, 0.999))}`;
   const late = answer.charges.find((charge) => charge.by === "late rows");
   if (late) return `late rows: ${late.width === null ? "without bound" : number(late.width)}`;
   return "bar wider than owed";

@@ -1,6 +1,6 @@
 // The page of streams: what comes by each, how late it is, who is silent, what could not be used.
 
-import { get, path, repeat, send } from "./api.js";
+import { administers, get, path, repeat, send } from "./api.js";
 import { announce, el, put } from "./dom.js";
 import { number, percent, seconds } from "./numbers.js";
 import { plainTable } from "./outcomes.js";
@@ -20,7 +20,7 @@ const TITLES = [
 
 export async function show(place) {
   const about = await get("/about");
-  const board = new Board(place, about.role === "admin");
+  const board = new Board(place, administers(about.role));
   return repeat(PERIOD, () => board.look());
 }
 
@@ -97,7 +97,7 @@ class Line {
       el("span", { class: "arrow", "aria-hidden": "true" }, "▸"), name);
     this.kind = el("span", { class: "faint kind" });
     this.cells = TITLES.slice(1).map(([, kind]) => el("td", { class: kind }));
-    this.letters = el("button", { type: "button", class: "link", onclick: () => this.showLetters() });
+    this.letters = el("button", { type: "button", class: "link warn", onclick: () => this.showLetters() });
     this.row = el("tr", {}, el("th", { scope: "row" }, this.toggle, this.kind), this.cells);
     this.about = el("div", { class: "about" });
     this.buried = el("div", { class: "buried", "aria-live": "polite" });
@@ -180,6 +180,7 @@ function state(stream) {
   if (!stream.in_force) return el("span", { class: "state faint" }, "waiting");
   if (stream.feed && stream.feed.reason) return el("span", { class: "state warn" }, stream.feed.state === "failed" ? "not read" : "source away");
   if (stream.interruption.interrupted) return el("span", { class: "state warn" }, "interrupted");
+  if (stream.idle_since) return el("span", { class: "state faint", title: `no rows since ${stream.idle_since}; other streams do not wait for it` }, "idle");
   if (stream.reached === null) return el("span", { class: "state faint" }, "no rows yet");
   return el("span", { class: "state good" }, "heard");
 }
@@ -213,17 +214,18 @@ function silence({ interruption }) {
   const agents = interruption.agents.map((agent, i) =>
     el("li", {}, `agent ${agent}`, interruption.heard[i] ? `, last heard ${interruption.heard[i].replace("T", " ").slice(0, 19)}` : ", never heard"),
   );
+  const series = interruption.series.length ? el("li", {}, `series ${interruption.series.join(", ")}`) : null;
   const links = interruption.queries.flatMap((name, i) => [i ? ", " : "", el("a", { href: `#/queries/${encodeURIComponent(name)}` }, name)]);
   const answers = interruption.answers
     ? el("li", {}, `${number(interruption.answers)} ${interruption.answers === 1 ? "answer rests" : "answers rest"} on silent series since ${interruption.since.replace("T", " ").replace("Z", "")}: `, links)
     : null;
-  return el("div", { class: "silence" }, el("strong", { class: "warn" }, "Silent"), el("ul", {}, agents, answers));
+  return el("div", { class: "silence" }, el("strong", { class: "warn" }, "Silent"), el("ul", {}, agents, series, answers));
 }
 
 function declared({ declaration, agents }) {
-  const { schema, key, time, width, late } = declaration;
+  const { schema, key, time, width, late, widened = [] } = declaration;
   const columns = Object.entries(schema).map(([name, kind]) => {
-    const role = name === time ? "event time" : key.includes(name) ? "key" : name === width ? "width" : "";
+    const role = name === time ? "event time" : key.includes(name) ? "key" : name === width ? "width" : widened.includes(name) ? "widened from int" : "";
     return el("li", {}, el("span", { class: "mono" }, name), ` ${kind}`, role ? el("span", { class: "role" }, role) : null);
   });
   const span = (width_) => seconds(width_ / MICROSECONDS);

@@ -57,6 +57,8 @@ class Compared(Question):
     1.0
     """
 
+    unit = "rows"
+
     sign: str
     aggregate: str
     factor: float = 1.0

@@ -100,7 +100,7 @@ class Cpc(Synopsis):
         delta = 1.0 - need.contract.confidence
         wide = [n for n, chance in _DELTAS.items() if chance <= delta + 1e-9] or [3]
         sized = smallest(
-            need, cls.name, range(4, 27), lambda lg, delta: cls(lg, wide[0], seed=seed)
+            need, cls.name, range(4, 23), lambda lg, delta: cls(lg, wide[0], seed=seed)
         )
         if sized.guarantee.delta > delta + 1e-9:
             raise ContractUnsatisfiable(

@@ -104,13 +104,13 @@ class LinearCounting(Synopsis):
                 "give Need(rows=...), or use hll",
             )
         first = max(5, math.ceil(math.log2(max(min(known), 1))))
-        if first > 33:
+        if first > 30:
             raise ContractUnsatisfiable(
                 "linear_counting needs a bit an item",
                 f"up to {min(known)} items are expected",
                 "use hll",
             )
-        sizes = [1 << lg for lg in range(first, 34)]
+        sizes = [1 << lg for lg in range(first, 31)]
         return smallest(need, cls.name, sizes, lambda bits, delta: cls(bits, delta, seed=seed))
 
     @classmethod

@@ -104,7 +104,7 @@ class Theta(Synopsis, Coarsening):
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = DATASKETCHES_SEED) -> Self:
         """The fewest hashes whose bar is within the contract."""
-        sizes = range(4, 27)
+        sizes = range(4, 26)
         return smallest(need, cls.name, sizes, lambda lg, delta: cls(lg, delta, seed=seed))
 
     @classmethod

@@ -104,6 +104,7 @@ class CountMin(Synopsis, Subtractable):
             )
         width = math.ceil(math.e / contract.within)
         depth = max(1, math.ceil(math.log(1.0 / (1.0 - contract.confidence))))
+        need.afford(cls.name, 8.0 * width * depth)
         return cls(width, depth, seed=seed)
 
     @classmethod

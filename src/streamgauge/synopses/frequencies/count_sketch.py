@@ -13,7 +13,7 @@ import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
@@ -120,8 +120,10 @@ class CountSketch(Synopsis, Subtractable):
             )
         width = max(NARROWEST, math.ceil(32.0 / contract.within**2))
         depth = 1
+        need.afford(cls.name, 8.0 * width)
         while failure(width, depth) > 1.0 - contract.confidence:
             depth += 2
+        need.afford(cls.name, 8.0 * width * depth)
         return cls(width, depth, seed=seed)
 
     @classmethod
@@ -172,7 +174,7 @@ def most_rows(depth: int, chance: float) -> float:
     >>> round(most_rows(3, 0.125), 4)
     0.043
     """
-    return float(stats.binom.sf(depth // 2, depth, min(1.0, chance)))
+    return float(scipy.stats.binom.sf(depth // 2, depth, min(1.0, chance)))
 
 
 def failure(width: int, depth: int) -> float:

@@ -18,7 +18,13 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.hashing import family, mix64, polynomial
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.frequencies.listed import HASHED_TEXT, Counted, check_memory, share_owed
+from streamgauge.synopses.frequencies.listed import (
+    COUNTER_BYTES,
+    HASHED_TEXT,
+    Counted,
+    check_memory,
+    share_owed,
+)
 from streamgauge.synopses.frequencies.slots import (
     NO_WEIGHTS,
     find,
@@ -110,6 +116,7 @@ class Flows(Counted):
             )
         depth = max(1, math.ceil(-math.log(1.0 - need.contract.confidence)))
         size = math.ceil(1.0 / within)
+        need.afford(cls.name, 8.0 * depth * math.e / within + COUNTER_BYTES * size)
         sized = cls(within * need.rows, size, math.ceil(math.e / within), depth, seed=seed)
         check_memory(sized, need)
         return sized

@@ -119,6 +119,8 @@ class GroupTesting(Synopsis, Subtractable, Enumerable):
         share = need.question.share if isinstance(need.question, HeavyHitters) else within
         k = math.ceil(1.0 / share)
         bits = 32 if need.universe is None else max(1, int(need.universe[1]).bit_length())
+        tests = max(2.0, math.log2(k / delta))
+        need.afford(cls.name, 8.0 * (bits + 1) * tests * 2.0 * k / min(0.5, within * k))
         sized = cls(k, min(0.5, within * k), delta, bits, seed=seed)
         check_memory(sized, need)
         return sized

@@ -117,6 +117,7 @@ class Hierarchical(Listed):
         capacity = counters_owed(need, cls.name)
         if isinstance(need.question, RangeCount):
             capacity *= 2 * bits
+        need.afford(cls.name, 24.0 * bits * capacity)
         sized = cls(bits, capacity, seed=seed)
         check_memory(sized, need)
         return sized

@@ -202,6 +202,10 @@ def share_owed(need: Need, name: str, *, deletions: bool = False) -> float:
     return contract.within / need.rows if absolute and need.rows else contract.within
 
 
+COUNTER_BYTES = 48.0
+"""The least that a counter with its item takes in a table that is not quite full."""
+
+
 def counters_owed(need: Need, name: str) -> int:
     """Counters k such that 1 / (k + 1) of the weight is within the contract and the question."""
     counters = max(1, math.ceil(1.0 / share_owed(need, name)) - 1)
@@ -209,6 +213,7 @@ def counters_owed(need: Need, name: str) -> int:
         counters = max(counters, math.ceil(1.0 / need.question.share))
     if isinstance(need.question, TopK):
         counters = max(counters, need.question.k)
+    need.afford(name, COUNTER_BYTES * counters)
     return counters
 
 

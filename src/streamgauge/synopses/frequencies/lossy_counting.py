@@ -15,7 +15,7 @@ import numpy as np
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.frequencies.listed import HASHED_TEXT, Counted, share_owed
+from streamgauge.synopses.frequencies.listed import COUNTER_BYTES, HASHED_TEXT, Counted, share_owed
 from streamgauge.synopses.frequencies.slots import (
     NO_WEIGHTS,
     find,
@@ -86,6 +86,8 @@ class LossyCounting(Counted):
         epsilon = share_owed(need, cls.name)
         if isinstance(need.question, HeavyHitters):
             epsilon = min(epsilon, need.question.share / 10.0)
+        # It grows with the rows to that many items, and by a logarithm beyond.
+        need.afford(cls.name, COUNTER_BYTES / epsilon)
         return cls(min(epsilon, 0.5), seed=seed)
 
     @classmethod

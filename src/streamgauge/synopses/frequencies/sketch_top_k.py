@@ -12,7 +12,7 @@ import math
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.contracts.guarantee import Guarantee
@@ -21,6 +21,7 @@ from streamgauge.kernel.hashing import family, mix64, polynomial
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.frequencies.count_sketch import NARROWEST, failure, most_rows
 from streamgauge.synopses.frequencies.listed import (
+    COUNTER_BYTES,
     HASHED_TEXT,
     Counted,
     Entries,
@@ -130,6 +131,7 @@ class SketchTopK(Counted):
         if isinstance(need.question, TopK):
             size = max(size, 4 * need.question.k)
         depth = max(1, math.ceil(-math.log(1.0 - need.contract.confidence)))
+        need.afford(cls.name, 8.0 * depth * math.e / within + COUNTER_BYTES * size)
         sized = cls(size, math.ceil(math.e / within), depth, seed=seed)
         check_memory(sized, need)
         return sized
@@ -154,7 +156,7 @@ class SketchTopK(Counted):
         spread = 2.0 * float(np.median((self.counters**2).sum(axis=1)))
         chance = failure(self.width, self.depth) - most_rows(self.depth, 8.0 / self.width)
         most = self.depth // 2 + 1
-        each = float(stats.beta.ppf(chance / (2 * self.rows), most, self.depth - most + 1))
+        each = float(scipy.stats.beta.ppf(chance / (2 * self.rows), most, self.depth - most + 1))
         # A sum of roots over parts is at most the root of their number times that of the whole.
         return math.sqrt(self.parts * spread / (self.width * each))
 

@@ -18,7 +18,13 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.hashing import mix64, uniform
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.frequencies.listed import HASHED_TEXT, Counted, Entries, share_owed
+from streamgauge.synopses.frequencies.listed import (
+    COUNTER_BYTES,
+    HASHED_TEXT,
+    Counted,
+    Entries,
+    share_owed,
+)
 from streamgauge.synopses.frequencies.slots import find, grown, merge_tables, room_of, sweep
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary
 from streamgauge.synopses.questions import Frequency, Heavy, HeavyHitters
@@ -99,6 +105,7 @@ class StickySampling(Counted):
                 f"asked for {need.contract}",
                 "ask for a confidence below 100%, or use space_saving",
             )
+        need.afford(cls.name, COUNTER_BYTES / epsilon)
         asked = isinstance(need.question, HeavyHitters)
         support = need.question.share if asked else min(1.0, 10.0 * epsilon)  # type: ignore[attr-defined]
         return cls(support, min(epsilon, support / 10.0), delta, seed=seed)

@@ -12,7 +12,7 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
@@ -118,20 +118,22 @@ class DynamicWavelet(Signal, Subtractable):
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Width from the tolerance (a share of the weight), depth from the confidence."""
         contract = need.contract
-        owed = contract.tolerance == "relative" and contract.confidence < 1.0
+        owed = contract.tolerance == "rank" and contract.confidence < 1.0
         if need.universe is None or not (owed or isinstance(need.question, Count)):
             raise ContractUnsatisfiable(
                 f"{cls.name} owes a share of the total weight at a confidence below 100%",
                 f"asked for {contract}, positions {need.universe}",
-                "give the universe and Contract.relative(0.01, confidence=0.99)",
+                "give the universe and Contract.rank(0.01, confidence=0.99)",
             )
         height = max(1, int(need.universe[1]).bit_length())
         width, depth = 64, 1
         point = isinstance(need.question, Frequency)
         while owed and _share(width) * (1.0 if point else _reach(height, width)) > contract.within:
             width *= 2
+            need.afford(cls.name, 8.0 * width * height)
         while owed and _chance(depth) > 1.0 - contract.confidence:
             depth += 2
+        need.afford(cls.name, 8.0 * width * depth * height)
         return cls(height, width, depth, seed=seed)
 
     @classmethod
@@ -280,7 +282,7 @@ class DynamicWavelet(Signal, Subtractable):
 
 def _chance(depth: int) -> float:
     """Chance that the median of the rows, for the sum or for the norm, is off."""
-    return min(1.0, 2.0 * float(stats.binom.sf(depth // 2, depth, _BAD_ROW)))
+    return min(1.0, 2.0 * float(scipy.stats.binom.sf(depth // 2, depth, _BAD_ROW)))
 
 
 def _slack(width: int) -> float:

@@ -124,6 +124,11 @@ class Haar(Signal):
         self.place = np.full(1, -1, np.int64)
 
     @property
+    def whole(self) -> int:
+        """As many as there are terms."""
+        return self.terms
+
+    @property
     def parameters(self) -> Values:
         """Terms."""
         return {"terms": self.terms}
@@ -144,14 +149,9 @@ class Haar(Signal):
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """From the tolerance for single cells; ranges need every cell of a known universe."""
-        contract = need.contract
         if isinstance(need.question, Count):
             return cls(1, seed=seed)
-        if isinstance(need.question, Frequency) and contract.tolerance == "relative":
-            terms = math.ceil((_POINT / contract.within) ** 2 / 2)
-            if need.memory is None or 68 * terms <= need.memory:
-                return cls(terms, seed=seed)
-        return cls(cells_for(need, cls.name, 68), seed=seed)
+        return cls(_terms(need, cls.name), seed=seed)
 
     @classmethod
     def specimen(cls, seed: int) -> Self:
@@ -254,6 +254,15 @@ class Haar(Signal):
         place = int(self.place[0])
         bits = [level for level in range(LEVEL) if place >= 0 and place >> level & 1]
         assert np.isclose(sum(self.left[bits]) + self.cell[0], self.mass, atol=1e-6)
+
+
+def _terms(need: Need, name: str) -> int:
+    """Terms that hold single cells within a share of the weight, else every cell."""
+    if isinstance(need.question, Frequency) and need.contract.tolerance == "rank":
+        terms = math.ceil((_POINT / need.contract.within) ** 2 / 2)
+        need.afford(name, 68.0 * terms)
+        return terms
+    return cells_for(need, name, 68)
 
 
 @compiled

@@ -13,10 +13,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from streamgauge.contracts.estimate import Estimate
+from streamgauge.contracts.guarantee import EXACT, Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.keys import Column, items, numbers
 from streamgauge.synopses.questions import Count, Frequency, RangeSum
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Merging, Need, Synopsis, Values
+from streamgauge.synopses.synopsis import (
+    MOST_BYTES,
+    Arrays,
+    Floats,
+    Ints,
+    Merging,
+    Need,
+    Synopsis,
+    Values,
+)
 
 END = 1 << 40
 """Positions are below this; it leaves room for the level of a term in the same word."""
@@ -33,10 +43,21 @@ class Signal(Synopsis):
     takes = "numbers"
     weights = "any"
     merging: ClassVar[Merging] = "error"
+    exactly = (Count,)
 
     def __init__(self, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
         self.negative = False
+
+    @property
+    def whole(self) -> int:
+        """Cells that it keeps as they are: a signal of no more has no error."""
+        return 0
+
+    def guarantee_for(self, need: Need) -> Guarantee:
+        """Exact where every cell of the universe is kept."""
+        kept = need.universe is not None and need.universe[1] < self.whole
+        return EXACT if kept else super().guarantee_for(need)
 
     @property
     def _end(self) -> int:
@@ -141,10 +162,11 @@ def cells_for(need: Need, name: str, bytes_per_cell: int) -> int:
             "give the universe of positions to hold it exactly, or use count_min for points",
         )
     cells = need.universe[1] + 1
-    if need.memory is not None and cells * bytes_per_cell > need.memory:
+    allowed = MOST_BYTES if need.memory is None else need.memory
+    if cells * bytes_per_cell > allowed:
         raise ContractUnsatisfiable(
             f"{name} holds {contract} only by keeping every cell",
-            f"{cells} cells of {bytes_per_cell} bytes, {need.memory} bytes allowed",
+            f"{cells} cells of {bytes_per_cell} bytes, {allowed} bytes allowed",
             f"allow {cells * bytes_per_cell} bytes, or use count_min for points",
         )
     return cells

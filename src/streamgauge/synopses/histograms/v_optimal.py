@@ -73,6 +73,11 @@ class VOptimal(Signal):
         self.n = np.zeros(1, np.int64)
 
     @property
+    def whole(self) -> int:
+        """As many as there is room for."""
+        return self.room
+
+    @property
     def parameters(self) -> Values:
         """Buckets and room."""
         return {"buckets": self.buckets, "room": self.room}

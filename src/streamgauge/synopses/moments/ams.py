@@ -55,6 +55,8 @@ class Ams(FastAms):
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """As many counters as `fast_ams` has in all its rows."""
         width, depth = sizes(cls.name, need)
+        # A counter and the four numbers of its hash.
+        need.afford(cls.name, 40.0 * width * depth)
         return cls(width * depth, 1.0 - need.contract.confidence, seed=seed)
 
     @classmethod

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
@@ -100,6 +100,7 @@ class Dominance(Synopsis):
         low, high = 1, 2
         while cls(high, delta).guarantee.epsilon > contract.within:
             low, high = high, 2 * high
+            need.afford(cls.name, 16.0 * high)
         while high - low > 1:
             middle = (low + high) // 2
             fits = cls(middle, delta).guarantee.epsilon <= contract.within
@@ -147,7 +148,7 @@ class Dominance(Synopsis):
 @lru_cache(maxsize=512)
 def ratios(copies: int, delta: float) -> tuple[float, float]:
     """Ends of the bar as shares of the estimate: the sum of waits times the rate is a gamma."""
-    low, high = stats.gamma.ppf((delta / 2.0, 1.0 - delta / 2.0), copies)
+    low, high = scipy.stats.gamma.ppf((delta / 2.0, 1.0 - delta / 2.0), copies)
     return float(low) / (copies - 1), float(high) / (copies - 1)
 
 

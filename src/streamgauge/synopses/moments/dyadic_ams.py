@@ -8,6 +8,7 @@ its error does not grow with its length. Linear: rows can be taken back, parts m
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -81,6 +82,7 @@ class DyadicAms(Synopsis, Subtractable):
 
     name = "dyadic_ams"
     answers = (Frequency, RangeCount, Rank, Quantile, Count)
+    exactly = (Count,)
     takes = "numbers"
     weights = "strict"
     merging = "exact"
@@ -134,25 +136,35 @@ class DyadicAms(Synopsis, Subtractable):
             cite="GKMS02",
         )
 
+    def guarantee_for(self, need: Need) -> Guarantee:
+        """A range has two ends, one number has one block, a quantile has a rank."""
+        found = super().guarantee_for(need)
+        if isinstance(need.question, Quantile):
+            return replace(found, law="rank")
+        blocks = {RangeCount: 2.0, Frequency: 1.0 / max(1, self.n_sketched)}
+        factor = math.sqrt(blocks.get(type(need.question), 1.0))
+        return replace(found, epsilon=factor * found.epsilon)
+
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Levels from the universe, width from the tolerance (of rank or of the weight)."""
         contract, question = need.contract, need.question
-        tolerance = "rank" if isinstance(question, Quantile) else "relative"
         delta = 1.0 - contract.confidence
-        if contract.tolerance != tolerance or delta == 0.0 or need.universe is None:
+        if contract.tolerance != "rank" or delta == 0.0 or need.universe is None:
             raise ContractUnsatisfiable(
-                f"dyadic_ams owes a {tolerance} error at a confidence below 100%, in a universe",
+                "dyadic_ams owes a share of the weight at a confidence below 100%, in a universe",
                 f"asked for {contract}, universe {need.universe}",
-                "write Contract.rank(0.01, confidence=0.95) for quantiles and Contract.relative "
-                "for counts, and say the smallest and the largest number",
+                "write Contract.rank(0.01, confidence=0.95), and say the smallest and the largest "
+                "number",
             )
         start, last = need.universe
         bits = max(1, (last - start).bit_length())
         per_level = {RangeCount: 2.0, Frequency: 1.0 / bits}.get(type(question), 1.0)
         # A quantile asks for a rank at each level, so each may fail with less chance.
         chance = delta / bits if isinstance(question, Quantile) else delta
+        need.afford(cls.name, 8.0 * bits / contract.within**2)
         depth, width = _sizes(contract.within, chance, per_level * bits)
+        need.afford(cls.name, 8.0 * depth * width * bits)
         return cls(start, bits, width, depth, delta, seed=seed)
 
     @classmethod

@@ -9,6 +9,7 @@ parts merge, subtract and scale exactly and rows can be taken back.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -81,6 +82,7 @@ class FastAms(Synopsis, Subtractable):
     takes = "keys"
     weights = "any"
     merging = "exact"
+    exactly = (Count,)
 
     def __init__(self, width: int, depth: int, delta: float = 0.05, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -112,12 +114,23 @@ class FastAms(Synopsis, Subtractable):
             cite="AMS99 thm 2.2",
         )
 
+    def guarantee_for(self, need: Need) -> Guarantee:
+        """Of frequencies a share of the weight; a distance is a root, off by about half as much."""
+        law = super().guarantee_for(need)
+        if isinstance(need.question, Frequency):
+            share = _share_of_weight(self.width, self.depth, self.delta)
+            return replace(law, law="additive", epsilon=share)
+        if isinstance(need.question, Distance):
+            above = 1.0 / (1.0 - law.epsilon) if law.epsilon < 1.0 else math.inf
+            return replace(law, epsilon=math.sqrt(above) - 1.0)
+        return law
+
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Rows from the confidence, width from the tolerance.
 
         The tolerance is a share of a sum of squares or of a distance, and for frequencies a
-        share of the total weight.
+        share of the total weight, in rank.
         """
         return cls(*sizes(cls.name, need), 1.0 - need.contract.confidence, seed=seed)
 
@@ -257,11 +270,13 @@ def sizes(name: str, need: Need) -> tuple[int, int]:
             "item of the universe",
             f"choose the size of {name} by hand; the bar is reach * sqrt(F2 * F2' / width)",
         )
-    if contract.tolerance != "relative" or contract.confidence == 1.0:
+    unit = "rank" if isinstance(question, Frequency) else "relative"
+    if contract.tolerance != unit or contract.confidence == 1.0:
+        share = "weight" if unit == "rank" else "value"
         raise ContractUnsatisfiable(
-            f"{name} owes a share of the value at a confidence below 100%",
+            f"{name} owes a share of the {share} at a confidence below 100%",
             f"asked for {contract}",
-            "write Contract.relative(0.1, confidence=0.95), or Contract.exact()",
+            f"write Contract.{unit}(0.1, confidence=0.95), or Contract.exact()",
         )
     if getattr(question, "p", 2.0) != 2.0:
         raise ContractUnsatisfiable(
@@ -270,28 +285,39 @@ def sizes(name: str, need: Need) -> tuple[int, int]:
         )  # fmt: skip
     delta = 1.0 - contract.confidence
     if isinstance(question, Frequency):
-        return _sizes_for_frequency(contract.within, delta)
+        need.afford(name, 8.0 / contract.within**2)
+        return _afforded(name, need, *_sizes_for_frequency(contract.within, delta))
     # The bar around a value v reaches to v / (1 - epsilon); a distance is its square root.
     above = (1.0 + contract.within) ** (2.0 if isinstance(question, Distance) else 1.0)
     epsilon = 1.0 - 1.0 / above
     groups, copies = fewest_copies(epsilon / math.sqrt(2.0), delta)
-    return math.ceil(copies), groups
+    return _afforded(name, need, math.ceil(copies), groups)
+
+
+def _afforded(name: str, need: Need, width: int, depth: int) -> tuple[int, int]:
+    need.afford(name, 8.0 * width * depth)
+    return width, depth
 
 
 def _sizes_for_frequency(within: float, delta: float) -> tuple[int, int]:
     """Sizes at which the bar is within a share of the weight, for weights that are not negative."""
     groups, copies = fewest_copies(within, delta)
-    spent = SQUARES_SHARE * delta
     width = max(64, math.ceil(copies))
-    while True:
-        error = math.sqrt(2.0 / width) * grouping(groups, spent).reach
-        if error < 1.0:
-            # The bound on F2, at worst (1 + error) / (1 - error) of it, and F2 <= weight^2.
-            reach = grouping(groups, delta - spent).reach / math.sqrt(width)
-            low, high = bar_of_product(0.0, reach, squares=(1.0 + error) / (1.0 - error), own=-1.0)
-            if max(high, -low) <= within:
-                return width, groups
+    while _share_of_weight(width, groups, delta) > within:
         width = math.ceil(1.1 * width)
+    return width, groups
+
+
+def _share_of_weight(width: int, depth: int, delta: float) -> float:
+    """Widest bar of a frequency as a share of the weight; infinite where none can be told."""
+    spent = SQUARES_SHARE * delta
+    error = math.sqrt(2.0 / width) * grouping(depth, spent).reach
+    if error >= 1.0:
+        return math.inf
+    # The bound on F2, at worst (1 + error) / (1 - error) of it, and F2 <= weight^2.
+    reach = grouping(depth, delta - spent).reach / math.sqrt(width)
+    low, high = bar_of_product(0.0, reach, squares=(1.0 + error) / (1.0 - error), own=-1.0)
+    return max(high, -low)
 
 
 @compiled

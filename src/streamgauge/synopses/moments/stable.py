@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.contracts.guarantee import Guarantee
@@ -263,13 +264,13 @@ def law(p: float, copies: int, delta: float, estimator: str) -> Reading:
     if estimator == "median":
         middle = (copies + 1) // 2
         # The middle one of n draws has a rank among all draws that follows a beta law.
-        ranks = (float(stats.beta.ppf(q, middle, copies + 1 - middle)) for q in (high, low))
+        ranks = (float(scipy.stats.beta.ppf(q, middle, copies + 1 - middle)) for q in (high, low))
         return Reading(-p * log_quantile(0.5, p), *(-p * log_quantile(q, p) for q in ranks))
     if estimator == "geometric":
         bias = copies * log_moment(p / copies, p)
         bar = (-p * quantile_of_mean_log(q, p, copies) for q in (high, low))
         return Reading(-bias, *bar)
-    bar = (-math.log(2.0 * float(stats.chi2.ppf(q, copies)) / copies) for q in (high, low))
+    bar = (-math.log(2.0 * float(scipy.stats.chi2.ppf(q, copies)) / copies) for q in (high, low))
     return Reading(-math.log(2.0), *bar)
 
 

@@ -11,7 +11,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy import integrate, optimize, special, stats
+import scipy
+from scipy import special
 
 from streamgauge.kernel.hashing import mix64
 from streamgauge.kernel.jit import compiled
@@ -91,7 +92,7 @@ def distribution(log_x: float, p: float) -> float:
         return tail if p < 1.0 else 1.0 - tail
 
     edge = 1e-12
-    value, _ = integrate.quad(below, edge, math.pi / 2 - edge, limit=400, epsabs=1e-11)
+    value, _ = scipy.integrate.quad(below, edge, math.pi / 2 - edge, limit=400, epsabs=1e-11)
     return min(1.0, max(0.0, 2.0 / math.pi * float(value)))
 
 
@@ -107,7 +108,7 @@ def log_quantile(q: float, p: float) -> float:
         low -= 4.0 / p
     while distribution(high, p) < q:
         high += 4.0 / p
-    root: float = optimize.brentq(lambda x: distribution(x, p) - q, low, high, xtol=1e-10)
+    root: float = scipy.optimize.brentq(lambda x: distribution(x, p) - q, low, high, xtol=1e-10)
     return root
 
 
@@ -145,8 +146,8 @@ def quantile_of_mean_log(q: float, p: float, copies: int) -> float:
         waves: Floats = np.exp(total.real) * np.sin(total.imag - t * x) / t
         return 0.5 - float(waves.sum()) * step / math.pi
 
-    reach = (5.0 + 2.0 * abs(float(stats.norm.ppf(q)))) * width
-    root: float = optimize.brentq(
+    reach = (5.0 + 2.0 * abs(float(scipy.stats.norm.ppf(q)))) * width
+    root: float = scipy.optimize.brentq(
         lambda x: below(x) - q, center - reach, center + reach, xtol=1e-12
     )
     return root

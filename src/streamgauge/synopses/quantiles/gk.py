@@ -153,6 +153,7 @@ class Gk(Synopsis, Coarsening):
                 "use dyadic_count_min over a known universe, or Gk(epsilon, least_kept=...)",
             )
         rows = need.rows or 1 << 32
+        need.afford(cls.name, 16.0 / epsilon)
         spent = cls(epsilon, seed=seed)
         spent.mass = float(rows)
         size = ENTRY_BYTES * spent.most_values + spent._waiting.nbytes

@@ -25,7 +25,7 @@ from streamgauge.synopses.questions import (
     RangeCount,
     Rank,
 )
-from streamgauge.synopses.synopsis import Floats, Need
+from streamgauge.synopses.synopsis import MOST_BYTES, Floats, Need
 
 ROUNDING = 1e-12
 ENTRY_BYTES = 24
@@ -289,9 +289,10 @@ def owed(need: Need, name: str, *, sure: bool) -> float:
 
 def affordable(need: Need, name: str, nbytes: float, nearest: float) -> None:
     """Raise ContractUnsatisfiable where the memory of a need is less than `nbytes`."""
-    if need.memory is not None and nbytes > need.memory:
+    allowed = MOST_BYTES if need.memory is None else need.memory
+    if nbytes > allowed:
         raise ContractUnsatisfiable(
             f"{name} needs more memory than it may take",
-            f"{need.contract} takes up to {nbytes:.0f} bytes, {need.memory} are allowed",
+            f"{need.contract} takes up to {nbytes:.0f} bytes, {allowed} are allowed",
             f"write Contract.rank({nearest:.3g}), or allow more memory",
         )

@@ -109,6 +109,7 @@ class SampledGk(Synopsis):
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Error and chance from the contract."""
         epsilon = owed(need, cls.name, sure=False)
+        need.afford(cls.name, 32.0 / epsilon)
         new = cls(epsilon, 1.0 - need.contract.confidence, seed=seed)
         model = Gk(epsilon / 2.0)
         model.mass = 64.0 * new.size

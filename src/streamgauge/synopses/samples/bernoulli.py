@@ -10,7 +10,7 @@ import math
 from typing import Self
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.jit import compiled
@@ -94,7 +94,7 @@ class Bernoulli(Sampled, Coarsening):
 
     def chance_of_size(self, n: int, least: int, most: int) -> float:
         """Chance that the sample of n rows holds between `least` and `most`, both included."""
-        law = stats.binom(n, self.rate)
+        law = scipy.stats.binom(n, self.rate)
         return float(law.cdf(most) - law.cdf(least - 1))
 
     def sample(self) -> Drawn:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from streamgauge.contracts.sureness import sureness
 from streamgauge.kernel.errors import BindError
@@ -155,7 +155,7 @@ def smooth(
         flags = (*flags, "no error")
         return Inference(value, math.nan, -math.inf, math.inf, confidence, flags)
     error = math.sqrt(max(0.0, square))
-    width = float(stats.norm.ppf(0.5 + 0.5 * confidence)) * error
+    width = float(scipy.stats.norm.ppf(0.5 + 0.5 * confidence)) * error
     return Inference(value, error, value - width, value + width, confidence, flags)
 
 

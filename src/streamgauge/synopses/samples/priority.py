@@ -82,7 +82,8 @@ class Priority(Sampled, Expiring):
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Size from the tolerance, in rank for quantiles; totals over the window are refused."""
         k, delta = cls._rows_for(need)
-        if need.window is None or need.contract.tolerance != "rank":
+        counted = isinstance(need.question, Count)
+        if counted or need.window is None or need.contract.tolerance != "rank":
             raise ContractUnsatisfiable(
                 "priority owes ranks over a window of time",
                 f"asked for {need.contract}, window {need.window}",

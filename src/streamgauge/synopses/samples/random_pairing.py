@@ -14,7 +14,7 @@ import numpy as np
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column
-from streamgauge.synopses.questions import Quantile
+from streamgauge.synopses.questions import Count, Quantile
 from streamgauge.synopses.samples.designs import Drawn, Simple
 from streamgauge.synopses.samples.dice import (
     hypergeometric,
@@ -57,6 +57,7 @@ class RandomPairing(Sampled):
     """
 
     name = "random_pairing"
+    exactly = (Count,)
     weights = "strict"
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:

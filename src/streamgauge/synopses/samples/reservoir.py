@@ -13,7 +13,7 @@ import numpy as np
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.questions import Quantile
+from streamgauge.synopses.questions import Count, Quantile
 from streamgauge.synopses.samples.designs import Drawn, Simple
 from streamgauge.synopses.samples.dice import (
     hypergeometric,
@@ -61,6 +61,7 @@ class Reservoir(Sampled, Coarsening):
     """
 
     name = "reservoir"
+    exactly = (Count,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -94,6 +95,17 @@ class Sampled(Synopsis):
         epsilon = min(1.0, math.sqrt(math.log(2.0 / self.delta) / (2.0 * self.target)))
         return Guarantee(
             self.law, epsilon, self.delta, ("seed independent of the data",), "H63 thm 4"
+        )
+
+    def guarantee_for(self, need: Need) -> Guarantee:
+        """Sums and averages within a share of the range that the universe allows."""
+        found = super().guarantee_for(need)
+        if not isinstance(need.question, Sum | Mean) or need.universe is None:
+            return found
+        unit = _share_of_sums(replace(need.contract, within=1.0), need)
+        share = math.sqrt(math.log(20.0 / self.delta) / (2.0 * self.target))
+        return replace(
+            found, law=need.contract.tolerance, epsilon=share / unit if unit else math.inf
         )
 
     def _ready(self, given: Items) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.questions import Quantile
+from streamgauge.synopses.questions import Count, Quantile
 from streamgauge.synopses.samples.designs import Drawn, Simple
 from streamgauge.synopses.samples.dice import reservoir_gap, roll_below, sequential_gap, stir
 from streamgauge.synopses.samples.sampled import Sampled
@@ -47,6 +47,7 @@ class Sequential(Sampled):
     """
 
     name = "sequential"
+    exactly = (Count,)
     merging = "none"
 
     def __init__(self, k: int, n: int, delta: float = 0.05, *, seed: int = 0) -> None:

@@ -90,6 +90,7 @@ class VarOpt(Sampled):
                 f"asked for {contract} of {type(need.question).__name__}",
                 "write Contract.relative(0.05, confidence=0.95) of a frequency",
             )
+        need.afford(cls.name, 0.5 * BYTES_PER_ROW / contract.within**2)
         k = 1
         while share_of_weight(k, delta) > contract.within:
             k *= 2

@@ -97,11 +97,11 @@ class EhCountMin(Laned[CellsLane]):
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Half of the tolerance for the counters, half for the other items."""
         window, contract = window_of(cls.name, need), need.contract
-        if contract.tolerance != "relative" or contract.confidence == 1.0:
+        if contract.tolerance != "rank" or contract.confidence == 1.0:
             raise ContractUnsatisfiable(
                 "eh_count_min owes a share of the rows of the window at a confidence below 100%",
                 f"asked for {contract}",
-                "write Contract.relative(0.01, confidence=0.99)",
+                "write Contract.rank(0.01, confidence=0.99)",
             )
         depth = max(1, math.ceil(math.log(1.0 / (1.0 - contract.confidence))))
         epsilon = min(contract.within / 4.0, 0.25)

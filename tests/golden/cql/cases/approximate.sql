@@ -9,17 +9,9 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min                                                          spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
---   not loglog: takes 32,768 bytes, one group at a time
---   not super_loglog: takes 32,768 bytes, one group at a time
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
---   not cpc: takes 65,544 bytes, one group at a time
 --   not theta: takes 80,000 bytes, one group at a time
---   not cohen: takes 131,288 bytes, one group at a time
---   not coordinated: takes 160,296 bytes, one group at a time
---   not distinct_sampling: takes 240,288 bytes, one group at a time
---   not pcsa: takes 262,144 bytes, one group at a time
---   not counting_fm: takes 11,534,336 bytes, one group at a time
 
 -- distinct, exactly
 SELECT COUNT(DISTINCT sym) FROM trades [RANGE 1 MINUTE];
@@ -44,17 +36,9 @@ SELECT COUNT(DISTINCT sym) FROM trades [RANGE 1 MINUTE] WITHIN 2 PERCENT EVERY 1
 --       Window range 1 min                                                          spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
---   not loglog: takes 32,768 bytes, one group at a time
---   not super_loglog: takes 32,768 bytes, one group at a time
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
---   not cpc: takes 65,544 bytes, one group at a time
 --   not theta: takes 80,000 bytes, one group at a time
---   not cohen: takes 131,288 bytes, one group at a time
---   not coordinated: takes 160,296 bytes, one group at a time
---   not distinct_sampling: takes 240,288 bytes, one group at a time
---   not pcsa: takes 262,144 bytes, one group at a time
---   not counting_fm: takes 11,534,336 bytes, one group at a time
 
 -- distinct of an expression
 SELECT APPROX_COUNT_DISTINCT(saddr || daddr) FROM packets [RANGE 1 MINUTE];
@@ -67,17 +51,9 @@ SELECT APPROX_COUNT_DISTINCT(saddr || daddr) FROM packets [RANGE 1 MINUTE];
 --       Window range 1 min                                                                     spends 0, panes of 1 s, from history, not shared
 --         Scan packets (ts, saddr, daddr)                                                      files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
---   not loglog: takes 32,768 bytes, one group at a time
---   not super_loglog: takes 32,768 bytes, one group at a time
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
---   not cpc: takes 65,544 bytes, one group at a time
 --   not theta: takes 80,000 bytes, one group at a time
---   not cohen: takes 131,288 bytes, one group at a time
---   not coordinated: takes 160,296 bytes, one group at a time
---   not distinct_sampling: takes 240,288 bytes, one group at a time
---   not pcsa: takes 262,144 bytes, one group at a time
---   not counting_fm: takes 11,534,336 bytes, one group at a time
 
 -- distinct by group
 SELECT saddr, APPROX_COUNT_DISTINCT(daddr) AS reached FROM packets [RANGE 1 MINUTE] GROUP BY saddr EVERY 10 SECONDS;
@@ -90,17 +66,9 @@ SELECT saddr, APPROX_COUNT_DISTINCT(daddr) AS reached FROM packets [RANGE 1 MINU
 --       Window range 1 min                                                                     spends 0, panes of 10 s, from history, not shared
 --         Scan packets (ts, saddr, daddr)                                                      files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
---   not loglog: takes 32,768 bytes, one group at a time
---   not super_loglog: takes 32,768 bytes, one group at a time
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
---   not cpc: takes 65,544 bytes, one group at a time
 --   not theta: takes 80,000 bytes, one group at a time
---   not cohen: takes 131,288 bytes, one group at a time
---   not coordinated: takes 160,296 bytes, one group at a time
---   not distinct_sampling: takes 240,288 bytes, one group at a time
---   not pcsa: takes 262,144 bytes, one group at a time
---   not counting_fm: takes 11,534,336 bytes, one group at a time
 
 -- median, exactly
 SELECT MEDIAN(price) FROM trades [RANGE 1 MINUTE];
@@ -126,10 +94,8 @@ SELECT APPROX_MEDIAN(price) FROM trades [RANGE 1 MINUTE];
 --         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
---   not sampled_gk: takes 5,600 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
 --   not reservoir: takes 423,936 bytes, one group at a time
---   not random_pairing: takes 423,960 bytes, one group at a time
 
 -- a quantile, exactly
 SELECT QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
@@ -155,10 +121,8 @@ SELECT APPROX_QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS
 --         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
---   not sampled_gk: takes 5,600 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
 --   not reservoir: takes 423,936 bytes, one group at a time
---   not random_pairing: takes 423,960 bytes, one group at a time
 
 -- a percentile
 SELECT APPROX_PERCENTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
@@ -172,10 +136,8 @@ SELECT APPROX_PERCENTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECON
 --         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
---   not sampled_gk: takes 5,600 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
 --   not reservoir: takes 423,936 bytes, one group at a time
---   not random_pairing: takes 423,960 bytes, one group at a time
 
 -- a quantile within a share of its value
 SELECT QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] WITHIN 1 PERCENT EVERY 10 SECONDS;
@@ -202,10 +164,8 @@ SELECT QUANTILE(price, 0.5) AS p50, QUANTILE(price, 0.99) AS p99 FROM trades [RA
 --         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
 --   kept back 3.23e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
---   not sampled_gk: takes 5,600 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
 --   not reservoir: takes 350,640 bytes, one group at a time
---   not random_pairing: takes 350,664 bytes, one group at a time
 --
 --   q.p99 version 1, running, since epoch 2
 --   Answer every 10 s                                                                      owed within 0.01 in rank at 97.5% confidence
@@ -214,10 +174,8 @@ SELECT QUANTILE(price, 0.5) AS p50, QUANTILE(price, 0.99) AS p99 FROM trades [RA
 --         Scan trades (ts, price)                                                          files, tick 1 s, late rows dropped
 --   kept back 3.23e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
---   not sampled_gk: takes 5,600 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
 --   not reservoir: takes 350,640 bytes, one group at a time
---   not random_pairing: takes 350,664 bytes, one group at a time
 
 -- the heaviest
 SELECT TOP_K(sym, 10) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
@@ -245,9 +203,6 @@ SELECT TOP_K(sym, 10) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK EVERY 10 SECON
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
 --   not lossy_counting: takes 6,144 bytes, one group at a time
---   not sketch_top_k: takes 18,816 bytes, one group at a time
---   not sticky_sampling: takes 49,152 bytes, one group at a time
---   not hierarchical: takes 393,472 bytes, one group at a time
 
 -- the heaviest as a list of groups
 SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym ORDER BY n DESC LIMIT 10 WITHIN 1% RANK EVERY 10 SECONDS;
@@ -263,9 +218,6 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym ORDER BY n D
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
 --   not lossy_counting: takes 6,144 bytes, one group at a time
---   not sketch_top_k: takes 18,816 bytes, one group at a time
---   not sticky_sampling: takes 49,152 bytes, one group at a time
---   not hierarchical: takes 393,472 bytes, one group at a time
 
 -- the heaviest pairs
 SELECT saddr, daddr, COUNT(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY saddr, daddr ORDER BY n DESC LIMIT 5 WITHIN 1% RANK EVERY 10 SECONDS;
@@ -281,9 +233,6 @@ SELECT saddr, daddr, COUNT(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY saddr,
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
 --   not lossy_counting: takes 6,144 bytes, one group at a time
---   not sketch_top_k: takes 18,816 bytes, one group at a time
---   not sticky_sampling: takes 49,152 bytes, one group at a time
---   not hierarchical: takes 393,472 bytes, one group at a time
 
 -- how often
 SELECT FREQUENCY(sym, 'A') FROM trades [RANGE 1 MINUTE];
@@ -312,14 +261,9 @@ SELECT FREQUENCY(sym, 'A') FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK;
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
 --   not lossy_counting: takes 6,144 bytes, one group at a time
---   not sketch_top_k: takes 18,816 bytes, one group at a time
---   not sticky_sampling: takes 49,152 bytes, one group at a time
 --   not reservoir: takes 295,184 bytes, one group at a time
---   not random_pairing: takes 295,208 bytes, one group at a time
---   not hierarchical: takes 393,472 bytes, one group at a time
---   not varopt: takes 691,864 bytes, one group at a time
---   not group_testing: takes 1,161,600 bytes, one group at a time
---   not count_sketch: takes 7,680,000 bytes, one group at a time
+--   not fast_ams: takes 2,145,600 bytes, one group at a time
+--   not ams: takes 2,145,600 bytes, one group at a time
 
 -- the second moment
 SELECT F2(sym) FROM trades [RANGE 1 MINUTE];
@@ -345,17 +289,9 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [SINCE '2026-01-01'];
 --       Window since 2026-01-01T00:00:00Z                                           spends 0, one pane, not shared
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
---   not loglog: takes 32,768 bytes, one group at a time
---   not super_loglog: takes 32,768 bytes, one group at a time
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
---   not cpc: takes 65,544 bytes, one group at a time
 --   not theta: takes 80,000 bytes, one group at a time
---   not cohen: takes 131,288 bytes, one group at a time
---   not coordinated: takes 160,296 bytes, one group at a time
---   not distinct_sampling: takes 240,288 bytes, one group at a time
---   not pcsa: takes 262,144 bytes, one group at a time
---   not counting_fm: takes 11,534,336 bytes, one group at a time
 
 -- of this tick
 SELECT APPROX_COUNT_DISTINCT(saddr) FROM packets [NOW];
@@ -368,17 +304,9 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FROM packets [NOW];
 --       Window now                                                                    spends 0, panes of 1 s, from history, not shared
 --         Scan packets (ts, saddr)                                                    files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
---   not loglog: takes 32,768 bytes, one group at a time
---   not super_loglog: takes 32,768 bytes, one group at a time
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
---   not cpc: takes 65,544 bytes, one group at a time
 --   not theta: takes 80,000 bytes, one group at a time
---   not cohen: takes 131,288 bytes, one group at a time
---   not coordinated: takes 160,296 bytes, one group at a time
---   not distinct_sampling: takes 240,288 bytes, one group at a time
---   not pcsa: takes 262,144 bytes, one group at a time
---   not counting_fm: takes 11,534,336 bytes, one group at a time
 
 -- with a condition
 SELECT APPROX_COUNT_DISTINCT(saddr) FROM packets [RANGE 1 MINUTE] WHERE port = 80 AND length > 100;
@@ -392,17 +320,9 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FROM packets [RANGE 1 MINUTE] WHERE port = 8
 --         Where (port = 80) and (length > 100)                                        spends 0
 --           Scan packets (ts, port, length, saddr)                                    files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
---   not loglog: takes 32,768 bytes, one group at a time
---   not super_loglog: takes 32,768 bytes, one group at a time
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
---   not cpc: takes 65,544 bytes, one group at a time
 --   not theta: takes 80,000 bytes, one group at a time
---   not cohen: takes 131,288 bytes, one group at a time
---   not coordinated: takes 160,296 bytes, one group at a time
---   not distinct_sampling: takes 240,288 bytes, one group at a time
---   not pcsa: takes 262,144 bytes, one group at a time
---   not counting_fm: takes 11,534,336 bytes, one group at a time
 
 -- with a filter
 SELECT APPROX_COUNT_DISTINCT(saddr) FILTER (WHERE port = 80) AS web FROM packets [RANGE 1 MINUTE];
@@ -416,17 +336,9 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FILTER (WHERE port = 80) AS web FROM packets
 --         Where port = 80                                                             spends 0
 --           Scan packets (ts, port, saddr)                                            files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
---   not loglog: takes 32,768 bytes, one group at a time
---   not super_loglog: takes 32,768 bytes, one group at a time
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
---   not cpc: takes 65,544 bytes, one group at a time
 --   not theta: takes 80,000 bytes, one group at a time
---   not cohen: takes 131,288 bytes, one group at a time
---   not coordinated: takes 160,296 bytes, one group at a time
---   not distinct_sampling: takes 240,288 bytes, one group at a time
---   not pcsa: takes 262,144 bytes, one group at a time
---   not counting_fm: takes 11,534,336 bytes, one group at a time
 
 -- of newest rows it is exact
 SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [ROWS 100];
@@ -478,15 +390,15 @@ SELECT COUNT(*) AS n FROM (SELECT saddr FROM packets [RANGE 1 MINUTE] UNION SELE
 --       Items p1 = sym                                                                 spends 0
 --         Window range 1 min                                                           spends 0
 --           Scan trades (ts, sym)                                                      files
---   sized for within 0.05 of the value at 95% confidence of one stream alone; the bar of each answer says how much is known of them together, and whether it keeps the contract
+--   sized for within 0.05 of the value at 95% confidence: a share of the union
 
 -- the size of an intersection
-SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] INTERSECT SELECT sym FROM quotes [RANGE 1 MINUTE]) x WITHIN 5 PERCENT EVERY 10 SECONDS;
+SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] INTERSECT SELECT sym FROM quotes [RANGE 1 MINUTE]) x WITHIN 5% RANK EVERY 10 SECONDS;
 -- plan:
---   q: set_size(p0 & p1) from p0 = trades [range 1 min] by sym; p1 = quotes [range 1 min] by sym, every 10 s, within 0.05 of the value at 95% confidence
+--   q: set_size(p0 & p1) from p0 = trades [range 1 min] by sym; p1 = quotes [range 1 min] by sym, every 10 s, within 0.05 in rank at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                                   owed within 0.05 of the value at 95% confidence
+--   Answer every 10 s                                                                   owed within 0.05 in rank at 95% confidence
 --     Combine set_size(p0 & p1) in Theta(lg_k=11, delta=0.05, seed=3075402164034475)    spends within 0.0443 of the value, 95.0% per question, BJKST02 thm 2 of each stream, 16,384 bytes a stream and pane, shard 3
 --       Items p0 = sym                                                                  spends 0
 --         Window range 1 min                                                            spends 0
@@ -494,7 +406,7 @@ SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] INTERSECT SEL
 --       Items p1 = sym                                                                  spends 0
 --         Window range 1 min                                                            spends 0
 --           Scan quotes (ts, sym)                                                       files
---   sized for within 0.05 of the value at 95% confidence of one stream alone; the bar of each answer says how much is known of them together, and whether it keeps the contract
+--   sized for within 0.05 in rank at 95% confidence: a share of the rows of all streams
 
 -- the size of a union, exactly
 SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] UNION SELECT sym FROM quotes [RANGE 1 MINUTE]) x EVERY 10 SECONDS;
@@ -523,12 +435,12 @@ SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] UNION SELECT 
 --   kept back 0 of the error: rows are exact
 
 -- the size of a join
-SELECT COUNT(*) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WHERE t.sym = q.sym WITHIN 10 PERCENT EVERY 10 SECONDS;
+SELECT COUNT(*) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WHERE t.sym = q.sym WITHIN 10% RANK EVERY 10 SECONDS;
 -- plan:
---   q: join_size(p0 = p1) from p0 = trades [range 1 min] by sym; p1 = quotes [range 1 min] by sym, every 10 s, within 0.1 of the value at 95% confidence
+--   q: join_size(p0 = p1) from p0 = trades [range 1 min] by sym; p1 = quotes [range 1 min] by sym, every 10 s, within 0.1 in rank at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                                                                  owed within 0.1 of the value at 95% confidence
+--   Answer every 10 s                                                                                                  owed within 0.1 in rank at 95% confidence
 --     Combine join_size(p0 = p1) in FastAms(width=2694, depth=3, delta=0.050000000000000044, seed=8862225891401549)    spends within 0.0741 of the value, 95.0% per question, AMS99 thm 2.2 of each stream, 64,656 bytes a stream and pane, shard 3
 --       Items p0 = sym                                                                                                 spends 0
 --         Window range 1 min                                                                                           spends 0
@@ -536,15 +448,15 @@ SELECT COUNT(*) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q W
 --       Items p1 = sym                                                                                                 spends 0
 --         Window range 1 min                                                                                           spends 0
 --           Scan quotes (ts, sym)                                                                                      files
---   sized for within 0.1 of the value at 95% confidence of one stream alone; the bar of each answer says how much is known of them together, and whether it keeps the contract
+--   sized for within 0.1 in rank at 95% confidence: a share of the pairs of rows
 
 -- the size of a join by name
-SELECT JOIN_SIZE(t.sym, q.sym) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WITHIN 10 PERCENT EVERY 10 SECONDS;
+SELECT JOIN_SIZE(t.sym, q.sym) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WITHIN 10% RANK EVERY 10 SECONDS;
 -- plan:
---   q: join_size(p0 = p1) from p0 = trades [range 1 min] by sym; p1 = quotes [range 1 min] by sym, every 10 s, within 0.1 of the value at 95% confidence
+--   q: join_size(p0 = p1) from p0 = trades [range 1 min] by sym; p1 = quotes [range 1 min] by sym, every 10 s, within 0.1 in rank at 95% confidence
 -- explain:
 --   q version 1, running, since epoch 2
---   Answer every 10 s                                                                                                  owed within 0.1 of the value at 95% confidence
+--   Answer every 10 s                                                                                                  owed within 0.1 in rank at 95% confidence
 --     Combine join_size(p0 = p1) in FastAms(width=2694, depth=3, delta=0.050000000000000044, seed=8862225891401549)    spends within 0.0741 of the value, 95.0% per question, AMS99 thm 2.2 of each stream, 64,656 bytes a stream and pane, shard 3
 --       Items p0 = sym                                                                                                 spends 0
 --         Window range 1 min                                                                                           spends 0
@@ -552,7 +464,7 @@ SELECT JOIN_SIZE(t.sym, q.sym) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANG
 --       Items p1 = sym                                                                                                 spends 0
 --         Window range 1 min                                                                                           spends 0
 --           Scan quotes (ts, sym)                                                                                      files
---   sized for within 0.1 of the value at 95% confidence of one stream alone; the bar of each answer says how much is known of them together, and whether it keeps the contract
+--   sized for within 0.1 in rank at 95% confidence: a share of the pairs of rows
 
 -- the size of a join, exactly
 SELECT JOIN_SIZE(t.sym, q.sym) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q EVERY 10 SECONDS;

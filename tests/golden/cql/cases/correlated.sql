@@ -93,11 +93,9 @@ SELECT COUNT(*) WHEN price > AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 1% R
 --       Window range 1 min                                                                                                                   spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                                                                            files, tick 1 s, late rows dropped
 --   kept back 0 of 0.01, 5% of the chance to fail
---   not sampled_gk: takes 5,600 bytes
 --   not kll: takes 14,372 bytes
 --   not mrl: takes 28,032 bytes
 --   not reservoir: takes 295,184 bytes
---   not random_pairing: takes 295,208 bytes
 
 -- beside the mean itself
 SELECT AVG(price) AS mean, (COUNT(*) WHEN price > AVG(price)) AS above FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;

@@ -681,3 +681,29 @@ SELECT s.sector, AVG(t.price) AS mean FROM trades [RANGE 1 MINUTE] t JOIN symbol
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
 --   kept back 0 of the error: rows are exact
+
+-- the newest quote of each trade
+SELECT t.sym, t.price, q.bid FROM trades [NOW] t ASOF LEFT JOIN quotes [RANGE 1 HOUR] q ON t.sym = q.sym AND t.ts >= q.ts WHERE t.size > 5;
+-- plan:
+--   Select t.sym as sym, t.price as price, q.bid as bid
+--     Asof left join t, q on t.sym = q.sym AND t.ts >= q.ts
+--       Window now
+--         Where size > 5
+--           Scan trades (sym, ts, price, size)
+--       Window range 1 h
+--         Scan quotes (sym, ts, bid, ask)
+-- explain:
+--   q version 1, running, since epoch 2
+--   Answer on change                                             owed exact, rows that come and go, from history
+--     Select t.sym as sym, t.price as price, q.bid as bid        spends 0, keeps nothing, not shared
+--       Asof left join t, q on t.sym = q.sym AND t.ts >= q.ts    spends 0, keeps rows of its inputs, not shared
+--         Window now                                             spends 0, keeps rows of trades for now, not shared
+--           Where size > 5                                       spends 0, keeps nothing, not shared
+--             Scan trades (sym, ts, price, size)                 files, tick 1 s, late rows dropped
+--         Window range 1 h                                       spends 0, keeps rows of quotes for range 1 h, not shared
+--           Scan quotes (sym, ts, bid, ask)                      files, tick 1 s, late rows waited for 5 s
+--   memory window: rows of trades for now
+--   store of quotes: range 1 h
+--   store of trades: now
+--   placed on one of 4 shards with the views over the same windows
+--   kept back 0 of the error: rows are exact

@@ -409,12 +409,12 @@ SHOW STREAMS;
 -- says:
 --   SHOW STREAMS
 -- shows:
---   name | source | columns | time | key | tick | late | feed | reason
---   trades | files | sym string, ts time, price float, size int, buy bool | ts | sym | 1 s | drop |  |
---   quotes | files | sym string, ts time, bid float, ask float | ts | sym | 1 s | allow |  |
---   packets | files | ts time, saddr string, daddr string, port int, length int | ts |  | 1 s | revise |  |
---   orders | files | op string, ts time, sym string, size int | ts |  | 1 s | drop |  |
---   slow | files | sym string, ts time, price float, size int, buy bool | ts | sym | 1 min | drop |  |
+--   name | source | columns | time | key | tick | late | idle | feed | reason | dead_letters
+--   trades | files | sym string, ts time, price float, size int, buy bool | ts | sym | 1 s | drop |  |  |  | 0
+--   quotes | files | sym string, ts time, bid float, ask float | ts | sym | 1 s | allow |  |  |  | 0
+--   packets | files | ts time, saddr string, daddr string, port int, length int | ts |  | 1 s | revise |  |  |  | 0
+--   orders | files | op string, ts time, sym string, size int | ts |  | 1 s | drop |  |  |  | 0
+--   slow | files | sym string, ts time, price float, size int, buy bool | ts | sym | 1 min | drop |  |  |  | 0
 
 -- show tables
 SHOW TABLES;
@@ -456,14 +456,14 @@ SHOW ANSWERS;
 -- says:
 --   SHOW ANSWERS
 -- shows:
---   query | group | value | low | high | confidence | basis | as_of
+--   query | group | value | low | high | confidence | basis | as_of | coverage
 
 -- show answers of one query
 SHOW ANSWERS OF heat;
 -- says:
 --   SHOW ANSWERS OF heat
 -- shows:
---   query | group | value | low | high | confidence | basis | as_of
+--   query | group | value | low | high | confidence | basis | as_of | coverage
 
 -- show rows of one query
 SHOW ANSWERS OF busy;

@@ -114,17 +114,9 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE] WITHIN 5 PERCENT;
 --       Window range 1 min                                                          spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   kept back 0.00244 of 0.05, 0% of the chance to fail
---   not loglog: takes 4,096 bytes, one group at a time
---   not super_loglog: takes 4,096 bytes, one group at a time
 --   not fm: takes 8,192 bytes, one group at a time
---   not cpc: takes 8,200 bytes, one group at a time
 --   not theta: takes 16,384 bytes, one group at a time
---   not cohen: takes 16,600 bytes, one group at a time
 --   not bjkst: takes 25,068 bytes, one group at a time
---   not pcsa: takes 32,768 bytes, one group at a time
---   not coordinated: takes 80,488 bytes, one group at a time
---   not distinct_sampling: takes 120,576 bytes, one group at a time
---   not counting_fm: takes 1,441,792 bytes, one group at a time
 
 -- within a share, written with a sign
 SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] WITHIN 5% CONFIDENCE 99%;
@@ -150,10 +142,8 @@ SELECT QUANTILE(price, 0.95) FROM trades [RANGE 1 MINUTE] WITHIN 0.01 RANK EVERY
 --         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
 --   kept back 1.4e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
---   not sampled_gk: takes 5,600 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
 --   not reservoir: takes 295,184 bytes, one group at a time
---   not random_pairing: takes 295,208 bytes, one group at a time
 
 -- within a rank in percent
 SELECT QUANTILE(price, 0.95) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK CONFIDENCE 0.99 EVERY 10 SECONDS;
@@ -167,10 +157,8 @@ SELECT QUANTILE(price, 0.95) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK CONFIDE
 --         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
---   not sampled_gk: takes 5,600 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
 --   not reservoir: takes 423,936 bytes, one group at a time
---   not random_pairing: takes 423,960 bytes, one group at a time
 
 -- guaranteed
 SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] GUARANTEED WITHIN 1% RANK EVERY 10 SECONDS;
@@ -239,10 +227,8 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] WITHIN 5% RANK BUDGET M
 --         Scan trades (ts, price)                                                       files, tick 1 s, late rows dropped
 --   kept back 0.000614 of 0.05, 0% of the chance to fail
 --   not gk: takes 1,432 bytes, one group at a time
---   not sampled_gk: takes 1,880 bytes, one group at a time
 --   not mrl: takes 7,232 bytes, one group at a time
 --   not reservoir: takes 11,872 bytes, one group at a time
---   not random_pairing: takes 11,896 bytes, one group at a time
 
 -- with history
 SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITH HISTORY;
@@ -381,10 +367,8 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 HOUR] EVERY 1 MINUTE WITHIN 1% 
 --         Scan trades (ts, price)                                                       files, tick 1 s, late rows dropped
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
---   not sampled_gk: takes 5,600 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
 --   not reservoir: takes 423,936 bytes, one group at a time
---   not random_pairing: takes 423,960 bytes, one group at a time
 --   fresh within 1 min 1 s of 2 min: tick 1 s + cadence 1 min
 
 -- a share of two
@@ -399,17 +383,9 @@ SELECT APPROX_COUNT_DISTINCT(sym) AS a, F2(sym) AS b FROM trades [RANGE 1 MINUTE
 --       Window range 1 min                                                          spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   kept back 0.00244 of 0.05, 0% of the chance to fail
---   not loglog: takes 4,096 bytes, one group at a time
---   not super_loglog: takes 4,096 bytes, one group at a time
 --   not fm: takes 8,192 bytes, one group at a time
---   not cpc: takes 8,200 bytes, one group at a time
 --   not theta: takes 16,384 bytes, one group at a time
---   not cohen: takes 16,600 bytes, one group at a time
 --   not bjkst: takes 25,068 bytes, one group at a time
---   not pcsa: takes 32,768 bytes, one group at a time
---   not coordinated: takes 80,488 bytes, one group at a time
---   not distinct_sampling: takes 120,576 bytes, one group at a time
---   not counting_fm: takes 1,441,792 bytes, one group at a time
 --
 --   q.b version 1, running, since epoch 2
 --   Answer on change                                                                                                 owed within 0.05 of the value at 95% confidence
@@ -438,14 +414,6 @@ SELECT COUNT(*) AS n, APPROX_COUNT_DISTINCT(sym) AS a FROM trades [RANGE 1 MINUT
 --       Window range 1 min                                                         spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                    files, tick 1 s, late rows dropped
 --   kept back 0.00751 of 0.05, 0% of the chance to fail
---   not loglog: takes 2,048 bytes, one group at a time
---   not super_loglog: takes 2,048 bytes, one group at a time
 --   not fm: takes 8,192 bytes, one group at a time
---   not cpc: takes 8,200 bytes, one group at a time
 --   not bjkst: takes 12,643 bytes, one group at a time
 --   not theta: takes 16,384 bytes, one group at a time
---   not pcsa: takes 16,384 bytes, one group at a time
---   not cohen: takes 16,600 bytes, one group at a time
---   not coordinated: takes 40,728 bytes, one group at a time
---   not distinct_sampling: takes 60,936 bytes, one group at a time
---   not counting_fm: takes 720,896 bytes, one group at a time

@@ -33,7 +33,7 @@ CREATE VIEW trades AS SELECT sym FROM quotes;
 CREATE VIEW v AS SELECT who FROM quotes;
 -- BindError: unknown column 'who'
 --   detail: columns are sym, ts, bid, ask
---   hint: check the spelling
+--   hint: name one of these columns, or write 'who' for a text
 
 CREATE TABLE symbols FROM 'other.csv';
 -- BindError: table 'symbols' exists already

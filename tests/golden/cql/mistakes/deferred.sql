@@ -90,7 +90,7 @@ SELECT MAX(level) FROM (SELECT AVG(price) AS level FROM trades [RANGE 1 MINUTE])
 SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 1% RANK CONFIDENCE 0.9;
 -- ContractUnsatisfiable: avg(price) has no rank to be wrong in
 --   detail: query 'q3847dd56' asks for within 0.01 in rank at 90% confidence
---   hint: the nearest that can be held is within 0.01 of the value at 90% confidence; EXACT or Contract.exact() keeps every value
+--   hint: the nearest that can be held is within 0.01 of the value at 90% confidence: write WITHIN 1% CONFIDENCE 90%; or EXACT, Contract.exact(), which keeps every value
 
 SELECT s.sector, SUM(t.price) FROM trades [PARTITION BY sym ROWS 1] t, symbols s WHERE t.sym = s.sym GROUP BY s.sector GUARANTEED WITHIN 1 BY TIMER;
 -- BindError: a timer lets values pass unseen, which an answer that is always right does not

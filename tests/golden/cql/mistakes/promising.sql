@@ -181,7 +181,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] BUDGET PROBES 5, MEMORY 1 MB;
 SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK BUDGET PROBES 5;
 -- ContractUnsatisfiable: avg(price) has no rank to be wrong in
 --   detail: query 'q48b1de78' asks for within 0.01 in rank at 95% confidence
---   hint: the nearest that can be held is within 0.01 of the value at 95% confidence; EXACT or Contract.exact() keeps every value
+--   hint: the nearest that can be held is within 0.01 of the value at 95% confidence: write WITHIN 1% CONFIDENCE 95%; or EXACT, Contract.exact(), which keeps every value
 
 SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITH PREFERENCE COUNT(sym), COUNT(price);
 -- BindError: a preference about one stream is one expression

@@ -11,7 +11,7 @@ SELECT sym FROM trades [NOW] UNION SELECT bid FROM quotes [NOW];
 SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW] ORDER BY bid;
 -- BindError: unknown column 'bid'
 --   detail: columns are sym
---   hint: check the spelling
+--   hint: name one of these columns, or write 'bid' for a text
 
 SELECT * FROM (SELECT DSTREAM(sym) FROM trades [NOW]) x;
 -- BindError: subquery x is a stream of rows that come or go

@@ -36,7 +36,7 @@ SELECT SUM((SELECT MAX(bid) FROM quotes [NOW])) FROM trades;
 SELECT sym FROM trades [NOW] t WHERE EXISTS (SELECT 1 FROM quotes [NOW] q WHERE q.who = t.sym);
 -- BindError: unknown column 'q.who'
 --   detail: columns are sym, ts, bid, ask
---   hint: check the spelling
+--   hint: name one of these columns, or write 'who' for a text
 
 SELECT sym FROM trades [NOW] t WHERE EXISTS (SELECT 1 FROM quotes [NOW] q WHERE q.sym = t.price);
 -- BindError: cannot compare string with float

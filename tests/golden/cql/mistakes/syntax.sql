@@ -57,7 +57,7 @@ SELECT sym FROM trades [RANGE 1 MINUTE;
 SELECT sym FROM trades WHERE sym = "A";
 -- BindError: unknown column 'A'
 --   detail: columns are sym, ts, price, size, buy
---   hint: check the spelling
+--   hint: name one of these columns, or write 'A' for a text
 
 SELECT sym FROM trades JOIN quotes;
 -- ParseError: unexpected end

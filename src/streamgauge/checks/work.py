@@ -1,0 +1,127 @@
+"""Work: answers of standing queries must not depend on how their work was cut.
+
+A history is statements and rows in order. It is run with its rows cut into epochs in several ways,
+over several numbers of shards, with the state kept in memory and read back before every epoch. The
+answers must be the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamgauge.engine import shard
+from streamgauge.gauge import connect
+from streamgauge.plan.query import Query
+
+Entry: TypeAlias = "str | pa.Table | Sequence[Query]"
+"""What happens next: statements, rows that arrive, or queries that are registered together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to run a history: pieces its rows are cut into, shards, reloading before epochs."""
+
+    cuts: int = 1
+    shards: int = 1
+    reload: bool = False
+
+
+# Each number of shards with other cuts, and both with and without reloading.
+WAYS = (Way(), Way(4, 1, True), Way(3, 2), Way(2, 3, True), Way(1, 16), Way(2, 16, True))
+
+
+def run_work(root: Path, history: Sequence[Entry], way: Way) -> pa.Table:
+    """Run a history in one way; return its answers in a canonical order, without their epochs.
+
+    Statements refer to the directory of the rows as `{rows}`. A table is rows that arrive there,
+    in as many files as the way has cuts, an epoch each.
+    """
+    rows = root / "rows"
+    rows.mkdir(parents=True)
+    gauge = connect(root / "home", engine="local", shards=way.shards)
+    serial = count()
+    for entry in history:
+        if isinstance(entry, str):
+            gauge.sql(entry.replace("{rows}", str(rows)))
+            continue
+        if not isinstance(entry, pa.Table):
+            gauge.register(*entry)
+            continue
+        for part in _parts(entry, way.cuts):
+            pq.write_table(part, rows / f"{next(serial):06d}.parquet")
+            if way.reload:
+                shard.forget(gauge.home)
+            gauge.step()
+    found = canonical(gauge.answers())
+    shard.forget(gauge.home)
+    return found
+
+
+def _parts(rows: pa.Table, cuts: int) -> Iterator[pa.Table]:
+    """Pieces of unequal lengths, none of them empty."""
+    edges = np.unique((len(rows) * np.linspace(0.0, 1.0, cuts + 1) ** 1.5).astype(int))
+    for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        yield rows.slice(start, stop - start)
+
+
+def canonical(answers: pa.Table) -> pa.Table:
+    """Answers without their epochs, in an order that does not depend on who gave them."""
+    table = answers.drop_columns(["epoch"]).combine_chunks()
+    names = ("as_of", "query", "version", "group", "revision")
+    return table.sort_by([(name, "ascending") for name in names])
+
+
+def same_answers(one: pa.Table, other: pa.Table) -> None:
+    """Raise AssertionError with the first answer in which two canonical tables differ."""
+    shorter = min(len(one), len(other))
+    for start in range(0, shorter, 4096):
+        size = min(4096, shorter - start)
+        a, b = one.slice(start, size), other.slice(start, size)
+        if _bytes(a) != _bytes(b):
+            for k in range(size):
+                found, expected = a.slice(k, 1), b.slice(k, 1)
+                text = f"found    {found.to_pylist()}\nexpected {expected.to_pylist()}"
+                assert _bytes(found) == _bytes(expected), text
+    assert len(one) == len(other), f"found {len(one)} answers, expected {len(other)}"
+
+
+def _bytes(table: pa.Table) -> bytes:
+    """A table as bytes; a copy has no offsets into a larger one."""
+    whole = table.take(pa.array(np.arange(len(table)))).combine_chunks()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, whole.schema) as writer:
+        writer.write_table(whole)
+    return bytes(sink.getvalue())
+
+
+def check_work(root: Path, history: Sequence[Entry], ways: Sequence[Way] = WAYS) -> int:
+    """Raise AssertionError where a way gives other answers than the first; say how many there are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> rows = pa.table({"ts": pa.array(range(0, 9_000_000, 10**6), pa.timestamp("us", "UTC")),
+    ...                  "k": ["a", "b", "c"] * 3, "x": [1.0, 2.0, 4.0] * 3})
+    >>> declared = "CREATE STREAM s (ts TIME, k STRING, x FLOAT) FROM FILES '{rows}' TIME ts KEY k"
+    >>> asked = "CREATE QUERY q AS SELECT k, SUM(x) FROM s [RANGE 2 SECONDS] GROUP BY k"
+    >>> check_work(Path(tempfile.mkdtemp()), [declared, asked, rows], [Way(), Way(3, 2, True)])
+    15
+    """
+    first: pa.Table | None = None
+    for number, way in enumerate(ways):
+        found = run_work(root / str(number), history, way)
+        if first is None:
+            first = found
+        try:
+            same_answers(found, first)
+        except AssertionError as error:
+            raise AssertionError(f"{way} is not as {ways[0]}\n{error}") from None
+    return 0 if first is None else len(first)

@@ -1,0 +1,77 @@
+"""Files on their way into a page: how they are read, and what is said of those left out."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from streamgauge.kernel.columns import as_instants
+from streamgauge.kernel.time import Instant
+from streamgauge.log.home import Home
+from streamgauge.log.journal import Page, Segment
+from streamgauge.sources.footer import Footer
+from streamgauge.sources.parse import file_format, list_files
+from streamgauge.sources.settle import strays
+from streamgauge.streams.stream import Stream
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A page in the making."""
+
+    number: int
+    landed_at: Instant
+    segments: list[Segment] = field(default_factory=list)
+    taken: dict[str, list[str]] = field(default_factory=dict)
+    dead: int = 0
+    unusable: dict[str, dict[int, int]] = field(default_factory=dict)
+    widened: list[dict[str, Any]] = field(default_factory=list)
+
+
+def report(page: Page) -> None:
+    """Say in the log what could not be used."""
+    for name, counts in page.unusable.items():
+        rows = sum(n for _, n in counts)
+        LOG.warning(
+            "stream %s: %d rows could not be used in epoch %d; see streamgauge dead-letters %s",
+            *(name, rows, page.number, name),
+        )
+
+
+def as_written(stream: Stream) -> Stream:
+    """The stream as its files are: what was parsed before it was written is in microseconds."""
+    source = stream.source_dict()
+    if source["kind"] not in ("kafka", "mqtt", "push") or "time_unit" not in source:
+        return stream
+    return replace(stream, source=tuple({**source, "time_unit": "us"}.items()))
+
+
+def has_strays(path: str, stream: Stream, footer: Footer) -> bool:
+    """Whether rows of a file would make nearly all rows after them late."""
+    if stream.future is None or footer.rows == 0 or footer.high is None or footer.low is None:
+        return False
+    if footer.high - footer.low <= stream.future:
+        return False
+    times = as_instants(pq.read_table(path, columns=[stream.time])[stream.time])
+    return len(strays(times, stream.future)) > 0
+
+
+def source_directory(home: Home, stream: Stream) -> str:
+    """Directory that a stream's files appear in, or its one file."""
+    source = stream.source_dict()
+    return str(source["path"] if "path" in source else home.incoming(stream.name))
+
+
+def source_files(home: Home, stream: Stream) -> set[str]:
+    """All files that a stream has now."""
+    directory = source_directory(home, stream)
+    if not Path(directory).exists():
+        return set()
+    source = stream.source_dict()
+    return set(list_files(directory, file_format(source), source.get("within")))

@@ -1,0 +1,219 @@
+"""The journal and what is computed from it: pages, snapshots, commits, answers, state."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from streamgauge.engine import state as wire
+from streamgauge.engine.catalog import read_snapshot
+from streamgauge.kernel.errors import StreamgaugeError
+from streamgauge.kernel.files import number_name, numbered
+from streamgauge.log import inbox
+from streamgauge.log.home import CLEARED, Home
+from streamgauge.log.journal import Journal, Page, Segment
+from streamgauge.repair.finding import RECOMPUTE, REMOVE, REWRITE, SET_ASIDE, Notes
+from streamgauge.results.blocks import read_block
+from streamgauge.results.change_log import read_commit
+from streamgauge.results.row_blocks import read_rows
+
+_LOST_PAGE = (
+    "the rows and changes of this epoch cannot be read: queries registered from now on miss its "
+    "rows, and nothing after it can be computed again"
+)
+_RESTORE = "restore the file from a copy"
+
+
+@dataclass(slots=True)
+class Epochs:
+    """What the epochs of a data directory say, as far as they can be read."""
+
+    home: Home
+    notes: Notes
+    cleared: int = 0
+    last: int = 0
+    committed: int = 0
+    pages: dict[int, Page] = field(default_factory=dict)
+    commits: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def look(self) -> None:
+        """Look through all of them, in the order in which they depend on each other."""
+        self.last, self.committed = Journal(self.home).last(), self.home.committed()
+        self._look_at_cleared()
+        self._look_at_pages()
+        self._look_at_snapshots()
+        self._look_at_inbox()
+        self._look_at_commits()
+        for epoch in sorted(self.commits):
+            self._look_at_answers(epoch, self.commits[epoch])
+        self._look_at_state()
+
+    def segments(self) -> dict[str, list[tuple[int, Segment]]]:
+        """What pages say of each file of rows: page and segment."""
+        found: dict[str, list[tuple[int, Segment]]] = {}
+        for number, page in sorted(self.pages.items()):
+            for segment in page.segments:
+                found.setdefault(segment.path, []).append((number, segment))
+        return found
+
+    def _look_at_cleared(self) -> None:
+        path = self.home.root / CLEARED
+        if not path.exists():
+            return
+        means = "nothing can be read until it is known which epochs are kept"
+        self.cleared = oldest_start(self.home)
+        with self.notes.looking(path, "what was cleared away", means, repair=REWRITE):
+            self.cleared = self.home.cleared()
+
+    def _look_at_pages(self) -> None:
+        there = numbered(self.home.journal, ".json")
+        for number in sorted(
+            {*there, *range(self.cleared + 1, max(self.last, self.committed) + 1)}
+        ):
+            path = self.home.journal / number_name(number, ".json")
+            done = number <= self.committed
+            advice = (
+                f"{_RESTORE}; the job goes on without it, since its answers and state are kept"
+                if done
+                else f"{_RESTORE}; or move it away: the job reads the files of its streams "
+                "again, and changes that were made just before must be made again"
+            )
+            means = _LOST_PAGE if done else "the job cannot go on"
+            with self.notes.looking(path, f"page {number} of the journal", means, advice=advice):
+                if number not in there:
+                    raise FileNotFoundError(path)
+                self.pages[number] = Journal(self.home).page(number)
+
+    def _look_at_snapshots(self) -> None:
+        numbers = numbered(self.home.registry, ".json")
+        whole = []
+        for number in numbers:
+            self.notes.seen()
+            try:
+                read_snapshot(self.home, number)
+                whole.append(number)
+            except (StreamgaugeError, OSError) as error:
+                path = self.home.registry / number_name(number, ".json")
+                # Pages from the first on, or an older snapshot and the pages since, say the same.
+                base = max([n for n in whole if n >= self.cleared], default=self.cleared)
+                known = not (self.cleared and not base) and base in (0, *whole)
+                known = known and all(n in self.pages for n in range(base + 1, number + 1))
+                self.notes.add(
+                    path,
+                    f"what was registered after page {number}",
+                    getattr(error, "detail", str(error)).removeprefix(f"{path}: "),
+                    "an older snapshot and the journal say the same"
+                    if known
+                    else "what was registered is not known any more",
+                    repair=REMOVE if known else "",
+                    advice="" if known else _RESTORE,
+                )
+
+    def _look_at_inbox(self) -> None:
+        means = (
+            "a change that was acknowledged is lost, and no job and no client can start; the other "
+            "changes are whole"
+        )
+        for name in inbox.names(self.home):
+            path = self.home.control / name
+            what = "a change that waits in the inbox"
+            with self.notes.looking(path, what, means, repair=SET_ASIDE):
+                inbox.read_change(self.home, name)
+
+    def _look_at_commits(self) -> None:
+        before = None
+        for epoch in numbered(self.home.commits, ".json"):
+            if epoch <= self.cleared:
+                continue
+            path = self.home.commit(epoch)
+            means = "figures of this epoch cannot be read, and its answers cannot be checked"
+            what = f"the commit of epoch {epoch}"
+            with self.notes.looking(path, what, means, repair=RECOMPUTE):
+                found = read_commit(self.home, epoch)
+                receipts, start = found["shards"], int(found["start"])
+                if [receipt["shard"] for receipt in receipts] != list(range(self.home.shards)):
+                    raise ValueError(f"it is not one of {self.home.shards} shards")
+                self.commits[epoch] = found
+                if before is not None and start > before:
+                    absent = self.home.commit(start)
+                    what = f"the commit of epoch {start}"
+                    self.notes.add(absent, what, "it is absent", means, repair=RECOMPUTE)
+            before = epoch
+
+    def _look_at_answers(self, epoch: int, found: dict[str, Any]) -> None:
+        listed: dict[str, int] = {}
+        for receipt in found["shards"]:
+            listed.update(receipt.get("files", {}))
+        names = set(listed)
+        for number in range(max(found["start"], self.cleared) + 1, epoch + 1):
+            folder = self.home.answers(number, 0).parent
+            names.update(self.home.file_of(path) for path in folder.glob("[!.]*.arrow"))
+        for name in sorted(names):
+            path = self.home.root / name
+            number = int(path.parent.name)
+            means = f"answers of epoch {number} cannot be read"
+            with self.notes.looking(path, f"answers of epoch {number}", means, repair=RECOMPUTE):
+                if name in listed and zlib.crc32(path.read_bytes()) != listed[name]:
+                    raise ValueError("its checksum is not the one that was committed")
+                if path.name.startswith("rows-"):
+                    read_rows(path, None)
+                else:
+                    read_block(path)
+
+    def _look_at_state(self) -> None:
+        root = self.home.root / "state"
+        kept = sorted(int(e.name) for e in os.scandir(root)) if root.is_dir() else []
+        for epoch in [n for n in kept if n <= self.committed]:
+            newest = epoch == self.committed
+            for shard in range(self.home.shards):
+                path = self.home.state(epoch, shard)
+                if not newest and not path.exists():
+                    continue
+                means = "the job cannot go on" if newest else "nothing: newer state is kept"
+                repair = RECOMPUTE if newest else REMOVE
+                what = f"state of shard {shard} after epoch {epoch}"
+                with self.notes.looking(path, what, means, repair=repair):
+                    wire.read_state(self.home, epoch, shard)
+        if self.committed and self.committed not in kept:
+            for shard in range(self.home.shards):
+                self.notes.add(
+                    self.home.state(self.committed, shard),
+                    f"state of shard {shard} after epoch {self.committed}",
+                    "it is absent",
+                    "the job cannot go on",
+                    repair=RECOMPUTE,
+                )
+
+
+def oldest_start(home: Home) -> int:
+    """The epoch before the oldest commit: what was cleared away last, or less."""
+    for epoch in numbered(home.commits, ".json"):
+        try:
+            return int(read_commit(home, epoch)["start"])
+        except (StreamgaugeError, OSError, LookupError, TypeError, ValueError):
+            continue
+    return max(0, min(numbered(home.journal, ".json"), default=1) - 1)
+
+
+def rewritten_cleared(home: Home) -> dict[str, int]:
+    """What `cleared.json` has to say."""
+    return {"epoch": oldest_start(home)}
+
+
+def known_shards(root: Path) -> int | None:
+    """How many shards a data directory has, from what else lies in it; None where nothing says."""
+    home = Home(str(root), 1)
+    for epoch in reversed(numbered(home.commits, ".json")):
+        try:
+            return len(read_commit(home, epoch)["shards"])
+        except (StreamgaugeError, OSError, LookupError, TypeError):
+            continue
+    for path in sorted(root.glob("state/*/shard-*.sgst"), reverse=True):
+        try:
+            return int(wire.shards_of(path.read_bytes()))
+        except (StreamgaugeError, OSError, LookupError, TypeError, ValueError):
+            continue
+    return None

@@ -1,0 +1,161 @@
+"""Answers, commits and state computed again: the journal is replayed beside what is there.
+
+A replay writes into a folder of its own, which sees the journal of the data directory and nothing
+else of it. What it gives is put in place only where it has the checksum that was committed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import zlib
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from streamgauge.engine import shard as shards
+from streamgauge.engine import state as wire
+from streamgauge.engine.commit import commit
+from streamgauge.engine.shard import Receipt
+from streamgauge.kernel.errors import StateTooOld, StreamgaugeError
+from streamgauge.kernel.files import write_whole
+from streamgauge.log.home import CLEARED, Home
+from streamgauge.repair.epochs import Epochs
+from streamgauge.repair.finding import RECOMPUTE, Finding, Notes
+
+SCRATCH = "repairing"
+
+
+def recompute(epochs: Epochs, notes: Notes) -> None:
+    """Compute again what is damaged and follows from the journal."""
+    damaged = [finding for finding in notes.findings if finding.repair == RECOMPUTE]
+    if not damaged:
+        return
+    home = epochs.home
+    scratch = replace(home, path=str(home.root / SCRATCH))
+    _clean(scratch)
+    try:
+        start = _start(epochs, min(map(_epoch, damaged)))
+        _furnish(home, scratch, start)
+        receipts = _replay(epochs, scratch, start, damaged)
+    except (StreamgaugeError, OSError) as error:
+        reason = (
+            f"{error.what}: {error.detail}" if isinstance(error, StreamgaugeError) else str(error)
+        )
+        for finding in damaged:
+            notes.settle(finding, reason)
+        return
+    else:
+        for finding in damaged:
+            notes.settle(finding, _put(epochs, scratch, finding, receipts))
+    finally:
+        _clean(scratch)
+
+
+def _epoch(finding: Finding) -> int:
+    """The epoch that a damaged file belongs to."""
+    path = Path(finding.path)
+    return int(path.stem if path.parent.name == "commits" else path.parent.name)
+
+
+def _start(epochs: Epochs, first: int) -> int:
+    """The newest epoch before the first damaged one whose state is whole."""
+    home = epochs.home
+    root = home.root / "state"
+    kept = [int(entry.name) for entry in os.scandir(root)] if root.is_dir() else []
+    for epoch in sorted((n for n in kept if n < first), reverse=True):
+        try:
+            for shard in range(home.shards):
+                wire.read_state(home, epoch, shard)
+        except (StreamgaugeError, OSError):
+            continue
+        if epoch in (*epochs.commits, epochs.committed) or any(
+            found["start"] == epoch for found in epochs.commits.values()
+        ):
+            return epoch
+    if epochs.cleared:
+        raise StateTooOld(
+            f"epoch {first} cannot be computed again",
+            f"state before it is gone, and so are the pages up to {epochs.cleared}",
+            "restore the file from a copy",
+        )
+    return 0
+
+
+def _furnish(home: Home, scratch: Home, start: int) -> None:
+    """Let a replay see the journal, and the state that it begins with."""
+    scratch.root.mkdir()
+    for path in (home.journal, home.registry, home.root / CLEARED):
+        if path.exists():
+            (scratch.root / path.name).symlink_to(path)
+    for shard in range(home.shards) if start else ():
+        write_whole(scratch.state(start, shard), home.state(start, shard).read_bytes())
+
+
+def _replay(
+    epochs: Epochs, scratch: Home, start: int, damaged: Iterable[Finding]
+) -> dict[int, tuple[int, list[Receipt], float]]:
+    """Run pages up to the last damaged epoch; what a commit of each says that is damaged."""
+    found: dict[int, tuple[int, list[Receipt], float]] = {}
+    for stop in _stops(epochs, start, damaged):
+        begun = time.perf_counter()
+        epochs.notes.seen()
+        receipts = [shards.run(scratch, k, start, stop) for k in range(scratch.shards)]
+        found[stop] = start, receipts, time.perf_counter() - begun
+        shutil.rmtree(scratch.state(start, 0).parent, ignore_errors=True)
+        start = stop
+    return found
+
+
+def _stops(epochs: Epochs, start: int, damaged: Iterable[Finding]) -> list[int]:
+    """Where a replay stops: at each commit, so that what it says is what was committed."""
+    wanted = list(map(_epoch, damaged))
+    known = {*wanted, *epochs.commits}
+    known |= {found["start"] for found in epochs.commits.values()}
+    last = min((n for n in known if n >= max(wanted)), default=max(wanted))
+    return sorted(number for number in known if start < number <= last)
+
+
+def _put(
+    epochs: Epochs,
+    scratch: Home,
+    finding: Finding,
+    receipts: dict[int, tuple[int, list[Receipt], float]],
+) -> str:
+    """Put one file in its place; return why not, or nothing."""
+    home, number = epochs.home, _epoch(finding)
+    path = home.root / finding.path
+    if path.parent.name == "commits":
+        start, given, seconds = receipts[number]
+        path.unlink(missing_ok=True)
+        commit(home, start, given, seconds)
+        return ""
+    made = scratch.root / finding.path
+    if not made.exists():
+        return "the journal gives no such file"
+    data = made.read_bytes()
+    told = _committed(epochs, finding.path)
+    if told is not None and told != zlib.crc32(data):
+        return "what the journal gives now is not what was committed"
+    write_whole(path, data)
+    return ""
+
+
+def _committed(epochs: Epochs, name: str) -> int | None:
+    """The checksum that was committed of a file; None where none was."""
+    for found in epochs.commits.values():
+        for receipt in found["shards"]:
+            if name in receipt.get("files", {}):
+                return int(receipt["files"][name])
+    return None
+
+
+def _clean(scratch: Home) -> None:
+    shards.forget(scratch)
+    shutil.rmtree(scratch.root, ignore_errors=True)
+
+
+def scratch_of(home: Home) -> Path:
+    """Where a replay that died has left what it wrote."""
+    return home.root / SCRATCH
