@@ -113,16 +113,21 @@ def fetched(show: demo.Show, path: str) -> Any:
 
 
 class Patient(Stage):
-    """A stage on which waiting takes no longer than what is waited for."""
+    """A stage on which waiting takes no longer than what is waited for, or until the job fails."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, tell: Callable[[str], None], gauge: sg.Gauge) -> None:
         super().__init__(tell, threading.Event())
+        self.gauge = gauge
 
     def wait(self, seconds: float) -> None:
         super().wait(min(seconds, 0.05))
 
     def until(self, happened: Callable[[], bool], seconds: float) -> bool:
-        wait_until(happened, PATIENCE)
+        def look() -> bool:
+            self.gauge.check()
+            return happened()
+
+        wait_until(look, PATIENCE)
         return True
 
 
@@ -132,7 +137,7 @@ def test_every_act_does_what_it_says(show: demo.Show, monkeypatch) -> None:
     monkeypatch.setattr(plot, "RUSH", 10)
     acts = {act.name: act for act in show.story.acts}
     for act in acts.values():
-        act.play(Patient(told.append))
+        act.play(Patient(told.append, show.asking.gauge))
     said = "\n".join(told)
     assert "in force" in said
     assert "flow is degraded: north is not heard" in said
@@ -149,7 +154,7 @@ def test_every_act_does_what_it_says(show: demo.Show, monkeypatch) -> None:
     agents = show.asking.gauge.agents("pumps")
     assert sum(agents["updates"].to_pylist()) < sum(agents["readings"].to_pylist())
     # Acts can be played again.
-    acts["newcomer"].play(Patient(told.append))
+    acts["newcomer"].play(Patient(told.append, show.asking.gauge))
 
 
 def test_the_page_hears_of_the_story(show: demo.Show) -> None:

@@ -190,3 +190,21 @@ def test_rows_of_another_stream_pass_a_declared_gap(tmp_path: Path) -> None:
     settle(gauge)
     assert [a.value for a in given(gauge, "n_quiet")] == [2, 0]
     assert not given(gauge, "n_plain")
+
+
+def test_rows_of_a_live_stream_do_not_pass_old_rows_that_are_still_loaded(tmp_path: Path) -> None:
+    gauge = sg.connect(home=tmp_path / "home", engine="local")
+    for name in ("old", "live"):
+        (tmp_path / name).mkdir()
+        gauge.sql(
+            f"CREATE STREAM {name} (ts int, x float) FROM FILES '{tmp_path / name}' "
+            "FORMAT csv TIME UNIT us TIME ts GAP 1 HOUR"
+        )
+    gauge.sql("CREATE STANDING QUERY n AS SELECT COUNT(*) FROM old [RANGE 1 DAY] EVERY 1 DAY")
+    (tmp_path / "old" / "a.csv").write_text(f"ts,x\n{9 * HOUR},1\n{17 * HOUR},1\n")
+    settle(gauge)
+    (tmp_path / "live" / "a.csv").write_text(f"ts,x\n{YEAR},1\n")
+    settle(gauge)
+    (tmp_path / "old" / "b.csv").write_text(f"ts,x\n{DAY + 9 * HOUR},1\n{2 * DAY + HOUR},1\n")
+    settle(gauge)
+    assert [(a.as_of // DAY, a.value) for a in given(gauge, "n")] == [(1, 2), (2, 1)]

@@ -52,9 +52,11 @@ class Passing:
         for segment in page.segments:
             lows[segment.stream] = min(lows.get(segment.stream, segment.low), segment.low)
         for name, low in lows.items():
-            others = [peak for other, peak in before.items() if other != name]
+            known = {**before, **page.peaks}
+            others = [peak for other, peak in known.items() if other != name]
             _raise(self.behind, name, page.landed_at - low)
-            _raise(self.ahead, name, max(others, default=low) - low)
+            if others:
+                _raise(self.ahead, name, max(others) - low)
 
     def wait(self, stream: Stream) -> Duration:
         """How long rows of a stream are waited for by the clock."""
@@ -68,7 +70,8 @@ class Passing:
         by_clock = now - self.wait(stream)
         declared = stream.expected_gap or _idle(stream)
         others = [peak for name, peak in peaks.items() if name != stream.name]
-        if not declared or not others:
+        # Until rows have landed beside others, the times of others may have nothing to do with it.
+        if not declared or not others or stream.name not in self.ahead:
             return by_clock
         return max(by_clock, max(others) - max(declared, 2 * self.ahead[stream.name]))
 
