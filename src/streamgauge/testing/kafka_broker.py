@@ -45,6 +45,7 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
 log.cleaner.backoff.ms=200
+log.retention.ms=-1
 num.partitions=1
 """
 GUARDED = """sasl.enabled.mechanisms=PLAIN
