@@ -464,6 +464,7 @@ def connect(
     keep_answers: DurationLike | None = None,
     allow_functions: Iterable[str] | Allowed = (),
     data_roots: Iterable[str | Path] | Roots = (),
+    exchange: bool | None = None,
 ) -> Gauge:
     """Open a gauge on a home directory, made if it is not there.
 
@@ -491,10 +492,13 @@ def connect(
         Modules, or `module:function`, that CREATE FUNCTION may name; an `Allowed` has limits too.
     data_roots
         Directories that clients of a server or a control topic may name files in. Default: none.
+    exchange
+        Whether the rows of an epoch are read once and sent to the shards that need them, instead of
+        read by every shard. Answers are the same. Default: when it costs less.
     """
     if _MASTER.match(str(home)):
         home, master = "gauge-home", str(home)
-    job = Job(engine, master, max_rows, settings, checkpoint, keep_answers)
+    job = Job(engine, master, max_rows, settings, checkpoint, keep_answers, exchange)
     default = (os.cpu_count() or 1) if engine == "spark" else 1
     allowed, roots = Allowed.of(allow_functions), Roots.of(data_roots)
     return Gauge(Home.open(home, shards=shards or default, allowed=allowed, roots=roots), job)

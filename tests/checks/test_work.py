@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import streamgauge as sg
-from streamgauge.checks.work import Entry, check_work, same_answers
+from streamgauge.checks.work import READ, Entry, check_work, same_answers
 from streamgauge.drift import pools
 from streamgauge.plan.members import Members
 from streamgauge.plan.over import Over
@@ -88,7 +88,7 @@ def test_deferred_answers_do_not_depend_on_cuts_shards_or_reloads(
 ) -> None:
     """With capacity that does not suffice, in 32 pools."""
     monkeypatch.setattr(pools, "READS", 150)
-    n = check_work(tmp_path, history(tmp_path, capacity))
+    n = check_work(tmp_path, history(tmp_path, capacity), READ)
     assert n > 10_000
 
 

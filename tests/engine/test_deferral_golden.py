@@ -29,8 +29,11 @@ from tests.goldens import GOLDEN, assert_golden, regolding
 pytestmark = pytest.mark.slow
 
 # Each with the capacity of its stream.
-LIVES = {"wire/deferral_gaps": None, "wire/deferral_pools": 20_000}
-BEFORE = "wire/deferral"
+LIVES = {
+    f"wire/deferral_gaps.v{wire.VERSION}": None,
+    f"wire/deferral_pools.v{wire.VERSION}": 20_000,
+}
+BEFORE = ("wire/deferral", "wire/deferral_gaps.v3", "wire/deferral_pools.v3")
 OWED = sg.Contract.absolute(1.0, confidence=0.9)
 QUERIES = (
     sg.Query("blind", "plant", sg.total("x"), contract=OWED, regime="timer"),
@@ -81,11 +84,11 @@ def test_todays_state_is_laid_out_as_the_stored_one(tmp_path: Path, name: str) -
     assert any(np.size(array) for name, array in today.arrays.items() if "extreme" in name)
 
 
-@pytest.mark.parametrize("name", [*LIVES, BEFORE])
+@pytest.mark.parametrize("name", [*LIVES, *BEFORE])
 def test_stored_state_gives_its_answers_and_its_bytes(tmp_path: Path, name: str) -> None:
     data, found = stored(name)
     again = wire.to_bytes(wire.from_bytes(data, 0, 1), 0, 1)
-    if name == BEFORE:
+    if name in BEFORE:
         data, again = again, wire.to_bytes(wire.from_bytes(again, 0, 1), 0, 1)
     assert again == data
     home = home_around(tmp_path / "home", data, found["registry"])

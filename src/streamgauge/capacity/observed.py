@@ -54,7 +54,7 @@ def observed(home: Home) -> Workload:
             "register queries, or describe the workload: --rows, --series, --queries",
         )
     ticks = [stream.tick / SECOND for stream in registry.streams.values()]
-    series = max([len(s.series.names.values) for s in states[0].values()], default=1)
+    series = max([len(s.whole.series.names.values) for s in states[0].values()], default=1)
     found = Workload(
         rows=rates.rows,
         series=max(1, series),
@@ -158,7 +158,7 @@ def _one(
         groups = sum(len(p.groups.texts) for p in held if isinstance(p, PanePiece | SummaryPiece))
         window = max(seconds, panes * key.width / SECOND)
         return Asked(kind, 1, groups=max(1, groups), window=window, slide=seconds), key.text()
-    everyone = max([len(s[query.stream].series.names.values) for s in states], default=1)
+    everyone = max([len(s[query.stream].whole.series.names.values) for s in states], default=1)
     members = len(query.series) if query.series is not None else everyone
     if not deferred(query):
         return Asked("latest", 1, members=max(1, members)), key.text()

@@ -8,6 +8,7 @@ answers must be the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streamgauge.engine import shard
+from streamgauge.engine import shard, slices
 from streamgauge.gauge import connect
 from streamgauge.plan.query import Query
 
@@ -27,15 +28,22 @@ Entry: TypeAlias = "str | pa.Table | Sequence[Query]"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to run a history: pieces its rows are cut into, shards, reloading before epochs."""
+    """One way to run a history: pieces its rows are cut into, shards, reloading before epochs.
+
+    With `slices` the rows of an epoch are read once, in so many slices, and sent to the shards.
+    """
 
     cuts: int = 1
     shards: int = 1
     reload: bool = False
+    slices: int = 0
 
 
 # Each number of shards with other cuts, and both with and without reloading.
-WAYS = (Way(), Way(4, 1, True), Way(3, 2), Way(2, 3, True), Way(1, 16), Way(2, 16, True))
+READ = (Way(), Way(4, 1, True), Way(3, 2), Way(2, 3, True), Way(1, 16), Way(2, 16, True))
+# Work on groups can have its rows sent to it.
+SENT = (Way(2, 1, slices=8), Way(3, 4, True, slices=3), Way(1, 16, slices=1))
+WAYS = (*READ, *SENT)
 
 
 def run_work(root: Path, history: Sequence[Entry], way: Way) -> pa.Table:
@@ -46,7 +54,7 @@ def run_work(root: Path, history: Sequence[Entry], way: Way) -> pa.Table:
     """
     rows = root / "rows"
     rows.mkdir(parents=True)
-    gauge = connect(root / "home", engine="local", shards=way.shards)
+    gauge = connect(root / "home", engine="local", shards=way.shards, exchange=way.slices > 0)
     serial = count()
     for entry in history:
         if isinstance(entry, str):
@@ -56,13 +64,25 @@ def run_work(root: Path, history: Sequence[Entry], way: Way) -> pa.Table:
             gauge.register(*entry)
             continue
         for part in _parts(entry, way.cuts):
-            pq.write_table(part, rows / f"{next(serial):06d}.parquet")
+            size = -(-len(part) // max(way.slices, 1))
+            pq.write_table(part, rows / f"{next(serial):06d}.parquet", row_group_size=size)
             if way.reload:
                 shard.forget(gauge.home)
-            gauge.step()
+            with _sliced():
+                gauge.step()
     found = canonical(gauge.answers())
     shard.forget(gauge.home)
     return found
+
+
+@contextmanager
+def _sliced() -> Iterator[None]:
+    """Make each row group a slice, however small."""
+    goal, slices.GOAL = slices.GOAL, 1
+    try:
+        yield
+    finally:
+        slices.GOAL = goal
 
 
 def _parts(rows: pa.Table, cuts: int) -> Iterator[pa.Table]:

@@ -94,7 +94,7 @@ class DecayPiece:
             self.vouched,
             bench.revises,
         )
-        came = arrivals(rows, self.key, group, _NO_KEYS)
+        came = arrivals(rows, self.key, group, _NO_KEYS, bench.calendar)
         out: Floats = walk(came, span, fading, asked, memory, empty_answers())
         return out
 

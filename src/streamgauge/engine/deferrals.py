@@ -70,7 +70,7 @@ def _deferrals_after(home: Home, epoch: int, name: str | None) -> pa.Table:
         for stream, held in state.streams.items():
             tick = registry.stream(stream).tick
             pieces = seated(home, registry, shard, stream, held)
-            named = held.series.names.values
+            named = held.whole.series.names.values
             parts += [_rows(piece, tick, name, named) for piece in pieces]
     return pa.concat_tables(parts)
 

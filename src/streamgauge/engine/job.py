@@ -36,6 +36,7 @@ class Job:
     settings: dict[str, str] | None = None
     checkpoint: str | None = None
     keep_answers: DurationLike | None = None
+    exchange: bool | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in ("spark", "local"):
@@ -61,7 +62,9 @@ class Job:
         """An engine that runs a home so."""
         kept = None if self.keep_answers is None else kept_for(self.keep_answers)
         if self.kind == "local":
-            return LocalEngine(home, max_rows=self.max_rows, keep_answers=kept)
+            return LocalEngine(
+                home, max_rows=self.max_rows, keep_answers=kept, exchange=self.exchange
+            )
         return SparkEngine(
             home,
             max_rows=self.max_rows,
@@ -69,6 +72,7 @@ class Job:
             settings=self.settings,
             checkpoint=self.checkpoint,
             keep_answers=kept,
+            exchange=self.exchange,
         )
 
 

@@ -10,6 +10,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from streamgauge.engine.landed_files import (
 from streamgauge.engine.lanes import NO_PEAK, Lanes
 from streamgauge.engine.passing import Passing
 from streamgauge.engine.promise_costs import Meter
+from streamgauge.engine.scan_plan import Scans
 from streamgauge.engine.upkeep import Upkeep, sweep
 from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import as_instants
@@ -68,6 +70,8 @@ class Lander:
         Microseconds that answers and pages are kept for; for good when None.
     upto
         The page to stand at; the newest when None.
+    exchange
+        When rows are read once and sent to their shards; by what a page holds when None.
     """
 
     def __init__(
@@ -77,6 +81,7 @@ class Lander:
         max_rows: int,
         keep_answers: Duration | None = None,
         upto: int | None = None,
+        exchange: bool | None = None,
     ) -> None:
         self.home = home
         self.journal = Journal(home)
@@ -86,6 +91,8 @@ class Lander:
             sweep(home)
         self.number = self.journal.last() if upto is None else upto
         self.peaks: dict[str, Instant] = {}
+        self.counts: dict[str, int] = {}
+        self.scans = Scans(home.shards, exchange)
         self.taken: dict[str, set[str]] = {}
         self.begun: dict[str, tuple[str, int]] = {}
         self.done: set[str] = set()
@@ -99,6 +106,7 @@ class Lander:
         self.snapshot = snapshot["registry"]["epoch"]
         self.registry = Registry.from_dict(snapshot["registry"])
         self.peaks.update(snapshot["peaks"])
+        self.counts.update(snapshot.get("counts", {}))
         self.taken.update({name: set(paths) for name, paths in snapshot["taken"].items()})
         self.begun.update({name: (path, n) for name, (path, n) in snapshot["begun"].items()})
         self.done.update(snapshot["inbox"])
@@ -118,6 +126,7 @@ class Lander:
         self.peaks.update(page.peaks)
         self._note_lanes(page.lanes)
         for segment in page.segments:
+            self.counts[segment.stream] = segment.first + segment.rows
             self.begun[segment.stream] = (segment.origin, segment.groups[1])
             if segment.path.startswith(self.home.path):
                 held = self.held.setdefault(segment.stream, deque())
@@ -166,6 +175,7 @@ class Lander:
             {**self.passing.at, **passed},
             {name: [[at, n] for at, n in sorted(u.items())] for name, u in draft.unusable.items()},
             {name: found.since for name, found in idle.items()},
+            self.scans.of(self.registry, draft.segments),
         )
         self.journal.append(page)
         report(page)
@@ -236,6 +246,7 @@ class Lander:
             {
                 "registry": self.registry.as_dict(),
                 "peaks": self.peaks,
+                "counts": self.counts,
                 "taken": {name: sorted(paths) for name, paths in self.taken.items()},
                 "begun": self.begun,
                 "inbox": sorted(self.done),
@@ -319,6 +330,12 @@ class Lander:
     def _raise_peak(self, stream: str, to: Instant) -> None:
         self.peaks[stream] = max(self.peaks.get(stream, NO_PEAK), to)
 
+    def _add(self, segment: Segment, draft: Draft) -> None:
+        """Add rows to a page; their numbers go on from those before."""
+        first = self.counts.get(segment.stream, 0)
+        draft.segments.append(replace(segment, first=first))
+        self.counts[segment.stream] = first + segment.rows
+
     def _land_stream(self, stream: Stream, draft: Draft) -> None:
         """Add a stream's new files, in the order of their names, up to the row limit."""
         if stream.source_dict()["kind"] in batches.KINDS:
@@ -329,7 +346,7 @@ class Lander:
         room = self.max_rows
         for origin in self._new_files(stream):
             for segment in self._pieces(stream, origin, draft):
-                draft.segments.append(segment)
+                self._add(segment, draft)
                 self._raise_peak(stream.name, segment.high)
                 room -= segment.rows
                 if room <= 0:
@@ -369,7 +386,7 @@ class Lander:
         lanes, rows = self.lanes[stream.name], 0
         idle = duration(stream.source_dict().get("idle", 0))
         for segment in self._pieces(stream, origin, draft):
-            draft.segments.append(segment)
+            self._add(segment, draft)
             rows += segment.rows
             lanes.land(lane, segment.high)
         # Files of other lanes that wait in the batch have been expected and hold this one back.
@@ -449,6 +466,7 @@ class Lander:
                 yield Segment(
                     stream.name, origin, (start, stop), rows, low, high, peak, origin,
                     self.passing.at.get(stream.name),
+                    parts=tuple((group.rows, group.high) for group in groups[start:stop]),
                 )  # fmt: skip
             start = stop
 
@@ -474,6 +492,7 @@ class Lander:
                 peak,
                 origin,
                 self.passing.at.get(stream.name),
+                parts=((len(times), int(times.max())),),
             )
 
     def _parsed(self, stream: Stream, origin: str, draft: Draft) -> tuple[Stream, Parsed]:

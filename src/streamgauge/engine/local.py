@@ -12,6 +12,8 @@ import time
 from streamgauge.engine import shard
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lander import Lander
+from streamgauge.engine.scan import scan
+from streamgauge.engine.slices import slices
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.time import Duration
 from streamgauge.log.home import Home
@@ -31,10 +33,21 @@ class LocalEngine:
         Rows a stream may put into one epoch.
     keep_answers
         Microseconds that answers and pages are kept for; for good when None.
+    exchange
+        Whether rows are read once and sent to their shards, as on Spark; never when None, since
+        one thread gains nothing by it.
     """
 
-    def __init__(self, home: Home, *, max_rows: int, keep_answers: Duration | None = None) -> None:
+    def __init__(
+        self,
+        home: Home,
+        *,
+        max_rows: int,
+        keep_answers: Duration | None = None,
+        exchange: bool | None = None,
+    ) -> None:
         self.home = home
+        self.exchange = bool(exchange)
         self.max_rows = max_rows
         self.keep_answers = keep_answers
         self.lander: Lander | None = None
@@ -48,11 +61,19 @@ class LocalEngine:
         start = self.home.committed()
         if start == Journal(self.home).last():
             self.lander = self.lander or Lander(
-                self.home, max_rows=self.max_rows, keep_answers=self.keep_answers
+                self.home,
+                max_rows=self.max_rows,
+                keep_answers=self.keep_answers,
+                exchange=self.exchange,
             )
             if self.lander.land() == start:
                 return False
-        receipts = [shard.run(self.home, k, start, start + 1) for k in range(self.home.shards)]
+        page = Journal(self.home).page(start + 1)
+        sent = [list(scan(self.home, page, part)) for part in slices(page)]
+        receipts = [
+            shard.run(self.home, k, start, start + 1, [s[k] for s in sent] if sent else None)
+            for k in range(self.home.shards)
+        ]
         commit(self.home, start, receipts, time.perf_counter() - begun)
         return True
 

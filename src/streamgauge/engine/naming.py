@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.engine.distribution import group_hash
 from streamgauge.engine.rows import Rows
 from streamgauge.kernel.columns import Combiner, Interner
-from streamgauge.kernel.hashing import stable_hash
 from streamgauge.kernel.wire import Array
 
 Codes = npt.NDArray[np.int32]
@@ -75,8 +75,8 @@ class Groups:
     def number(self, words: Words) -> None:
         """Number the groups of combinations that have no number yet."""
         for codes in self.combiner.interner.values[len(self.local) :]:
-            text = json.dumps(_values(codes, self.columns, words), default=str)
-            place = stable_hash(text)
+            values = _values(codes, self.columns, words)
+            text, place = json.dumps(values, default=str), group_hash(values)
             place = place % self.pools if self.pools else place
             mine = place % self.shards == self.shard
             self.local.append(len(self.texts) if mine else -1)

@@ -70,8 +70,7 @@ class NumberRun:
         state.seated = epoch
         for name in ("closed", "first", "awake_until"):
             setattr(state.stream, name, getattr(main.state, name))
-        # Rows that wait are read again, with the columns that this query needs.
-        state.stream.waiting = replace(main.state.waiting, numbers={}, words={})
+        state.stream.coming = main.state.coming
         self._take_bounds(main)
         run = self._run()
         run.seat(epoch)
@@ -83,8 +82,9 @@ class NumberRun:
         piece = None if key is None else main.state.pieces.get(key.text())
         if key is None or not isinstance(piece, BoundsPiece):
             return
-        state, series = self.state.stream, main.state.series
-        state.words = {n: Interner.of(main.state.words[n].values) for n in main.stream.key}
+        state, known = self.state.stream.whole, main.state.whole
+        series = known.series
+        state.words = {n: Interner.of(known.words[n].values) for n in main.stream.key}
         combos = Combiner(Interner.of(series.combiner.interner.values))
         state.series = Series(Interner.of(series.names.values), combos, list(series.local))
         bounds = Bounds(**{n: column.copy() for n, column in piece.bounds._asdict().items()})
@@ -101,10 +101,7 @@ class NumberRun:
         stream = self.registry.stream(self.node.stream)
         solo = replace(self.home, shards=1)
         run = StreamRun(solo, 0, share(alone, stream), alone, self.state.stream)
-        for key, queries in run.mine():
-            piece = run.state.pieces.get(key.text())
-            if piece is not None:
-                piece.seat(run.bench(), alone, queries)
+        run.compile()
         return run
 
     def advance(self, page: Page) -> None:

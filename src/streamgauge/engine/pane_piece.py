@@ -122,7 +122,7 @@ class PanePiece:
             bench.first,
         )
         out, newest = walk(
-            arrivals(rows, self.key, group, _NO_KEYS),
+            arrivals(rows, self.key, group, _NO_KEYS, bench.calendar),
             span,
             table,
             self.newest,

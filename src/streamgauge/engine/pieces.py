@@ -46,6 +46,7 @@ class Bench:
 
     `first` is the instant before the stream's first row. With `opening`, numbers and versions of
     queries, only these are checked, at every tick: so new queries answer from kept history.
+    `calendar` are the ticks with rows of the whole stream, where a shard sees only its own rows.
     """
 
     stream: Stream
@@ -57,6 +58,7 @@ class Bench:
     sid: Codes = field(default_factory=lambda: np.empty(0, np.int32))
     first: int = NO_LIMIT
     opening: frozenset[Who] | None = None
+    calendar: Ints | None = None
 
     def active(self, standing: Standing) -> bool:
         """Whether a query is checked."""
@@ -138,16 +140,19 @@ class Piece(Protocol):
         """Fold rows of the past; answer nothing."""
 
 
-def arrivals(rows: Rows, key: PieceKey, place: Codes, keys: Codes) -> Arrivals:
+def arrivals(
+    rows: Rows, key: PieceKey, place: Codes, keys: Codes, calendar: Ints | None = None
+) -> Arrivals:
     """Rows as a kernel takes them; y and w are empty where they are not asked for.
 
-    The weight of a bound is its width.
+    The weight of a bound is its width. Ticks of the calendar without rows here get one that is
+    nobody's.
     """
     weight = key.weight if isinstance(key, TableKey) else None
     weight = key.width if isinstance(key, BoundsKey) else weight
     y = None if isinstance(key, (BoundsKey, DeferralKey)) else key.y
     numbers = rows.numbers
-    return Arrivals(
+    came = Arrivals(
         rows.tick,
         rows.ts,
         rows.late,
@@ -156,6 +161,30 @@ def arrivals(rows: Rows, key: PieceKey, place: Codes, keys: Codes) -> Arrivals:
         np.ones(len(rows)) if key.x is None else numbers[key.x],
         np.empty(0) if y is None else numbers[y],
         np.empty(0) if weight is None else numbers[weight],
+    )
+    return came if calendar is None else _on_calendar(came, calendar)
+
+
+def _on_calendar(came: Arrivals, ticks: Ints) -> Arrivals:
+    at = np.searchsorted(came.tick, ticks)
+    there = np.append(came.tick, NO_LIMIT)[at] == ticks
+    if there.all():
+        return came
+    at, ticks = at[~there], ticks[~there]
+    n = len(came.tick)
+
+    def more(column: Any, value: Any) -> Any:
+        return np.insert(column, at, value) if len(column) == n else column
+
+    return Arrivals(
+        np.insert(came.tick, at, ticks),
+        more(came.ts, NO_LIMIT),
+        more(came.late, False),
+        more(came.place, -1),
+        more(came.key, -1),
+        more(came.x, np.nan),
+        more(came.y, np.nan) if n else came.y,
+        more(came.w, np.nan) if n else came.w,
     )
 
 

@@ -47,7 +47,7 @@ class RingPiece:
         assert self.compiled is not None, "advance before seat"
         whole, group = grouped(bench, self.key, self.groups, rows)
         memory = self.seats.borrow(len(self.groups.texts))
-        out = self._walk(rows, whole, group, span, self.compiled, self.needed, memory)
+        out = self._walk(bench, rows, whole, group, span, self.compiled, self.needed, memory)
         self.seats.give_back(memory)
         return [Given(out, self.groups.texts)]
 
@@ -55,10 +55,11 @@ class RingPiece:
         """Append rows of the past; answer nothing."""
         whole, group = grouped(bench, self.key, self.groups, rows)
         memory = no_memory(len(self.groups.texts))
-        self._walk(rows, whole, group, span, bench.asked([]), self.needed[:0], memory)
+        self._walk(bench, rows, whole, group, span, bench.asked([]), self.needed[:0], memory)
 
     def _walk(
         self,
+        bench: Bench,
         rows: Rows,
         whole: Codes,
         group: Codes,
@@ -74,7 +75,7 @@ class RingPiece:
                 key = np.where(whole >= 0, key, np.int32(-1))
         self.rings = with_room(self.rings, max(1, len(self.keys.interner)))
         given: Floats = walk(
-            arrivals(rows, self.key, group, key),
+            arrivals(rows, self.key, group, key, bench.calendar),
             span,
             self.rings,
             self.key.y is not None,

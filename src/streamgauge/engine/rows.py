@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
-from streamgauge.kernel.columns import Interner, as_floats, as_instants
+from streamgauge.kernel.columns import as_floats
 from streamgauge.log.journal import Segment
 from streamgauge.log.reader import read_segment
 from streamgauge.operators.casts import cast
 from streamgauge.operators.evaluate import evaluate
-from streamgauge.plan.sharing import StreamPlan
+from streamgauge.operators.expression import Expr
+from streamgauge.operators.functions import Functions
 from streamgauge.streams.stream import Stream
 
 Ints = npt.NDArray[np.int64]
@@ -24,8 +26,7 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
 
-_NOWHERE: Ints = np.empty(0, np.int64)
-_COLUMNS = ("eff", "tick", "ts", "page", "segment", "row")
+_COLUMNS = ("eff", "tick", "ts")
 
 
 @dataclass(slots=True)
@@ -33,17 +34,13 @@ class Rows:
     """Columns of one length.
 
     `tick` is the check that first sees a row; `eff` its effective time; `late` whether it came
-    behind the watermark. `page`, `segment` and `row` say where it lies in the log; only rows that
-    wait have them.
+    behind the watermark.
     """
 
     eff: Ints
     tick: Ints
     ts: Ints
     late: Flags
-    page: Ints
-    segment: Ints
-    row: Ints
     numbers: dict[str, Floats]
     words: dict[str, Codes]
 
@@ -57,9 +54,6 @@ class Rows:
             self.tick[which],
             self.ts[which],
             self.late[which],
-            self.page[which] if len(self.page) else self.page,
-            self.segment[which] if len(self.page) else self.segment,
-            self.row[which] if len(self.page) else self.row,
             {name: column[which] for name, column in self.numbers.items()},
             {name: column[which] for name, column in self.words.items()},
         )
@@ -74,25 +68,24 @@ class Rows:
             words={n: np.require(c, requirements=("C", "W")) for n, c in self.words.items()},
         )
 
-    def cut(self, closed: int) -> tuple[Rows, Rows, Ints]:
-        """Rows that take effect up to a closed tick, those that wait, and where those were."""
+    def narrowed(self, numbers: Sequence[str], words: Sequence[str]) -> Rows:
+        """The same rows with fewer columns."""
+        return Rows(
+            self.eff,
+            self.tick,
+            self.ts,
+            self.late,
+            {name: self.numbers[name] for name in numbers},
+            {name: self.words[name] for name in words},
+        )
+
+    def cut(self, closed: int) -> tuple[Rows, Rows]:
+        """Rows that take effect up to a closed tick, and those that wait."""
         if not self.late.any() and _ascending(self.tick):
             edge = int(np.searchsorted(self.tick, closed, side="right"))
-            early, later = self.take(slice(0, edge)), self.take(slice(edge, None))
-            where = np.arange(edge, len(self), dtype=np.int64)
-        else:
-            ready = self.tick <= closed
-            early, later = self.take(ready), self.take(~ready)
-            where = np.flatnonzero(~ready)
-        early.page = early.segment = early.row = _NOWHERE
-        return early, later, where
-
-    def placed(self, place: tuple[int, int], where: Ints) -> Rows:
-        """The same rows, told where they lie in the log."""
-        self.page = np.full(len(self), place[0], np.int64)
-        self.segment = np.full(len(self), place[1], np.int64)
-        self.row = where
-        return self
+            return self.take(slice(0, edge)), self.take(slice(edge, None))
+        ready = self.tick <= closed
+        return self.take(ready), self.take(~ready)
 
     def in_order(self) -> Rows:
         """Rows by effective time, ties in order of arrival."""
@@ -117,9 +110,6 @@ def join(parts: Sequence[Rows], like: Rows) -> Rows:
         np.concatenate([part.tick for part in parts]),
         np.concatenate([part.ts for part in parts]),
         np.concatenate([part.late for part in parts]),
-        np.concatenate([part.page for part in parts]),
-        np.concatenate([part.segment for part in parts]),
-        np.concatenate([part.row for part in parts]),
         {name: np.concatenate([p.numbers[name] for p in parts]) for name in parts[0].numbers},
         {name: np.concatenate([p.words[name] for p in parts]) for name in parts[0].words},
     )
@@ -129,38 +119,30 @@ def no_rows(numbers: Sequence[str], words: Sequence[str]) -> Rows:
     """Rows of these columns, none of them."""
     none = np.empty(0, np.int64)
     return Rows(
-        none, none, none, np.empty(0, np.bool_), none, none, none,
+        none, none, none, np.empty(0, np.bool_),
         {name: np.empty(0) for name in numbers},
         {name: np.empty(0, np.int32) for name in words},
     )  # fmt: skip
 
 
-def arrange(
-    stream: Stream,
-    segment: Segment,
-    table: pa.Table,
-    interners: dict[str, Interner],
-    numbers: Sequence[str],
-    words: Sequence[str],
-) -> Rows:
-    """The columns of a segment as rows, each with its effective time."""
-    ts = as_instants(table[stream.time])
-    late, eff = lateness(ts, segment.peak, stream.late.allowed, segment.passed)
-    return Rows(
-        eff,
-        ticks_of(eff, stream.tick),
-        ts,
-        late,
-        _NOWHERE,
-        _NOWHERE,
-        _NOWHERE,
-        {name: as_numbers(table[name]) for name in numbers},
-        {name: interners[name].encode(as_words(table[name])) for name in words},
-    )
+class Columns(Protocol):
+    """Whoever knows the columns of a stream, those that are derived too."""
+
+    @property
+    def stream(self) -> Stream:
+        """The stream, with derived columns in its schema."""
+
+    @property
+    def derived(self) -> dict[str, Expr]:
+        """Columns that are computed, by name."""
+
+    @property
+    def functions(self) -> Functions:
+        """Functions that these call."""
 
 
 def read_columns(
-    plan: StreamPlan, segment: Segment, numbers: Sequence[str], words: Sequence[str]
+    plan: Columns, segment: Segment, numbers: Sequence[str], words: Sequence[str]
 ) -> pa.Table:
     """The columns of a segment that are asked for, those that are derived too, and its time."""
     stream = plan.stream
@@ -174,7 +156,7 @@ def read_columns(
     return table
 
 
-def read_in_place(plan: StreamPlan, names: Sequence[str]) -> tuple[str, ...]:
+def read_in_place(plan: Columns, names: Sequence[str]) -> tuple[str, ...]:
     """Columns of a segment that some columns are, or are derived from."""
     used: dict[str, None] = {}
     for name in names:

@@ -6,9 +6,10 @@ again writes the same bytes, so a replay after any crash is harmless.
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import Protocol
 
@@ -21,10 +22,11 @@ from streamgauge.engine.across_run import AcrossWork
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.pieces import Given
-from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.progress import Brought, StreamRun, StreamState
 from streamgauge.engine.promise_costs import spent_since
 from streamgauge.engine.promise_work import PromiseWork
 from streamgauge.engine.row_work import RowWork
+from streamgauge.engine.scan import brought
 from streamgauge.engine.state import ShardState
 from streamgauge.engine.unusable import Losses, Reach, losses_of, reaches
 from streamgauge.kernel.collection import uncollected
@@ -60,6 +62,15 @@ class Receipt:
     spent: dict[str, int] = field(default_factory=dict)
     late_by: dict[str, int] = field(default_factory=dict)
     files: dict[str, int] = field(default_factory=dict)
+
+    def to_bytes(self) -> bytes:
+        """As it goes from a worker to the driver."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Receipt:
+        """Read a receipt back."""
+        return cls(**json.loads(data))
 
 
 class Clocked(Protocol):
@@ -111,18 +122,26 @@ class _Running:
 _RUNNING: dict[tuple[str, int], _Running] = {}
 
 
-def run(home: Home, shard: int, start: int, stop: int) -> Receipt:
-    """Bring a shard from page `start` to page `stop`; pages already committed are done."""
+def run(
+    home: Home, shard: int, start: int, stop: int, sent: Sequence[bytes] | None = None
+) -> Receipt:
+    """Bring a shard from page `start` to page `stop`; pages already committed are done.
+
+    `sent` are the packets of the one page from `start` to `stop`; without them the shard reads all
+    rows itself.
+    """
     begun = time.perf_counter()
     if home.commit(stop).exists():
         path, what = home.commit(stop), f"the commit of epoch {stop}"
         with reading(path, what):
             return Receipt(**read_json(path, what)["shards"][shard])
     with uncollected(), in_force(home.allowed, home.given):
-        return _run(home, shard, start, stop, begun)
+        return _run(home, shard, start, stop, begun, sent)
 
 
-def _run(home: Home, shard: int, start: int, stop: int, begun: float) -> Receipt:
+def _run(
+    home: Home, shard: int, start: int, stop: int, begun: float, sent: Sequence[bytes] | None
+) -> Receipt:
     running = _RUNNING.pop((home.path, shard), None)
     if running is None or running.state.epoch != start:
         running = _load(home, shard, start, running)
@@ -132,7 +151,8 @@ def _run(home: Home, shard: int, start: int, stop: int, begun: float) -> Receipt
     for number in range(start + 1, stop + 1):
         page = journal.page(number)
         rows += sum(segment.rows for segment in page.segments)
-        answers += _run_page(home, shard, running, page, files)
+        came = {} if sent is None else brought(page, sent)
+        answers += _run_page(home, shard, running, page, came, files)
     late = sum(run.late for run in running.runs.values())
     late_by = {name: run.late for name, run in running.runs.items() if run.late}
     for stream_run in running.runs.values():
@@ -194,10 +214,7 @@ def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Runnin
         return _revived(stale, state)
     running = _planned(home, shard, state, registry)
     for run in running.runs.values():
-        for key, queries in run.mine():
-            piece = run.state.pieces.get(key.text())
-            if piece is not None:
-                piece.seat(run.bench(), registry, queries)
+        run.compile()
     return running
 
 
@@ -206,8 +223,9 @@ def _revived(stale: _Running, state: ShardState) -> _Running:
     runs = {}
     for name, old in stale.runs.items():
         runs[name] = replace(old, state=state.streams[name], late=0)
+        compiled = old.state.pieces
         for text, piece in state.streams[name].pieces.items():
-            piece.adopt(old.state.pieces[text])
+            piece.adopt(compiled[text])
     rows = stale.rows.revived(state.rows)
     across = stale.across.revived(state.across)
     promise = stale.promise.revived(state.promise)
@@ -234,7 +252,14 @@ def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _
     return _Running(state, registry, runs, _Names.of(registry), rows, across, promise)
 
 
-def _run_page(home: Home, shard: int, running: _Running, page: Page, files: dict[str, int]) -> int:
+def _run_page(
+    home: Home,
+    shard: int,
+    running: _Running,
+    page: Page,
+    came: Mapping[str, Brought],
+    files: dict[str, int],
+) -> int:
     if page.changes:
         registry = registry_at(home, page.number, running.registry, read=page)
         fresh = _planned(home, shard, running.state, registry)
@@ -247,8 +272,8 @@ def _run_page(home: Home, shard: int, running: _Running, page: Page, files: dict
         running.promise.seat(running.runs, page.number)
     running.registry.epoch = page.number
     given: list[tuple[Clocked, Given]] = []
-    for run in running.runs.values():
-        given += _given(run, page)
+    for name, run in running.runs.items():
+        given += [(run, item) for item in run.advance(page, came.get(name)) if len(item.matrix)]
     given += running.across.advance(running.runs, page)
     given += running.promise.numbers(running.runs, page)
     block = _block(running.asked, given)
@@ -273,10 +298,6 @@ def _mark(block: Block, asked: _Names, losses: Losses) -> None:
         return found
 
     block.coverage[:] *= losses.coverage_of_each(looks, block.query, block.as_of)
-
-
-def _given(run: StreamRun, page: Page) -> list[tuple[Clocked, Given]]:
-    return [(run, given) for given in run.advance(page) if len(given.matrix)]
 
 
 def _named(groups: Sequence[list[str] | pa.Array]) -> tuple[list[npt.NDArray[np.int32]], pa.Array]:

@@ -20,7 +20,7 @@ from streamgauge.kernel.wire import Packed, pack, unpack
 from streamgauge.log.home import Home
 
 KIND = "shard"
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(slots=True)

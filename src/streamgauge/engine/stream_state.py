@@ -6,21 +6,24 @@ Compiled queries are not state: they follow from the registry.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from streamgauge.engine.bounds_piece import BoundsPiece
 from streamgauge.engine.bounds_state import pack_bounds, unpack_bounds
+from streamgauge.engine.calendar import Calendar
 from streamgauge.engine.decay_piece import DecayPiece
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.deferral_state import pack_deferral, unpack_deferral
+from streamgauge.engine.distribution import REPLICATED, hashed_by, input_name
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.naming import Groups, Series, pack_combiner, unpack_combiner
 from streamgauge.engine.pane_piece import PanePiece
 from streamgauge.engine.pieces import Piece, Seats
 from streamgauge.engine.portfolio_piece import PortfolioPiece
-from streamgauge.engine.progress import StreamState
+from streamgauge.engine.progress import InputState, StreamState
 from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.summary_piece import SummaryPiece, Top
@@ -38,31 +41,42 @@ _LATEST = ("value", "ts", "missed", "missed_ts")
 _FADING = ("sums", "at", "late", "late_at")
 _RINGS = ("x", "y", "w", "ts", "group", "total")
 _TALLY = ("total", "fine", "coarse")
-_ROWS = ("eff", "tick", "ts", "page", "segment", "row")
+_ROWS = ("eff", "tick", "ts")
 
 Arrays = dict[str, Array]
 
 
 def pack_stream(prefix: str, state: StreamState, arrays: Arrays) -> dict[str, Any]:
     """Plain values of a stream's state; its arrays are added to `arrays`."""
-    _pack_rows(f"{prefix}/waiting", state.waiting, arrays)
-    pack_combiner(f"{prefix}/series", state.series.combiner, arrays)
-    arrays[f"{prefix}/series/local"] = np.array(state.series.local, np.int32)
     for name in _TALLY:
         arrays[f"{prefix}/tally/{name}"] = getattr(state.tally, name)
+    arrays[f"{prefix}/coming/ticks"] = state.coming.ticks
+    arrays[f"{prefix}/coming/rows"] = state.coming.rows
     return {
         "closed": state.closed,
         "awake_until": state.awake_until,
         "first": state.first,
         "births": {str(epoch): at for epoch, at in state.births.items()},
-        "words": {name: interner.values for name, interner in state.words.items()},
-        "series": state.series.names.values,
         "edge": state.tally.edge,
-        "numbers": list(state.waiting.numbers),
-        "codes": list(state.waiting.words),
+        "inputs": {
+            name: _pack_input(f"{prefix}/{serial}", held, arrays)
+            for serial, (name, held) in enumerate(state.inputs.items())
+        },
+    }
+
+
+def _pack_input(prefix: str, held: InputState, arrays: Arrays) -> dict[str, Any]:
+    _pack_rows(f"{prefix}/waiting", held.waiting, arrays)
+    pack_combiner(f"{prefix}/series", held.series.combiner, arrays)
+    arrays[f"{prefix}/series/local"] = np.array(held.series.local, np.int32)
+    return {
+        "words": {name: interner.values for name, interner in held.words.items()},
+        "series": held.series.names.values,
+        "numbers": list(held.waiting.numbers),
+        "codes": list(held.waiting.words),
         "pieces": [
             _pack_piece(f"{prefix}/{serial}", piece, arrays)
-            for serial, piece in enumerate(state.pieces.values())
+            for serial, piece in enumerate(held.pieces.values())
         ],
     }
 
@@ -71,15 +85,33 @@ def unpack_stream(
     prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
 ) -> StreamState:
     """Read a stream's state back."""
-    pieces = [
-        _unpack_piece(f"{prefix}/{serial}", item, arrays, shard, shards)
-        for serial, item in enumerate(values["pieces"])
-    ]
-    return StreamState(
+    state = StreamState(
         closed=values["closed"],
         awake_until=values["awake_until"],
         first=values["first"],
         births={int(epoch): at for epoch, at in values["births"].items()},
+        tally=_unpack_tally(f"{prefix}/tally", values, arrays),
+    )
+    if "inputs" not in values:
+        # Written when one input brought all rows to all work.
+        held = _unpack_input(prefix, values, arrays, shard, shards)
+        state.coming = Calendar.of(np.sort(held.waiting.tick))
+        state.inputs = _apart(held)
+        return state
+    state.coming = Calendar(arrays[f"{prefix}/coming/ticks"], arrays[f"{prefix}/coming/rows"])
+    for serial, (name, item) in enumerate(values["inputs"].items()):
+        state.inputs[name] = _unpack_input(f"{prefix}/{serial}", item, arrays, shard, shards)
+    return state
+
+
+def _unpack_input(
+    prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
+) -> InputState:
+    pieces = [
+        _unpack_piece(f"{prefix}/{serial}", item, arrays, shard, shards)
+        for serial, item in enumerate(values["pieces"])
+    ]
+    return InputState(
         words={name: Interner.of(words) for name, words in values["words"].items()},
         series=Series(
             Interner.of(values["series"]),
@@ -88,8 +120,23 @@ def unpack_stream(
         ),
         waiting=_unpack_rows(f"{prefix}/waiting", values["numbers"], values["codes"], arrays),
         pieces={piece.key.text(): piece for piece in pieces},  # type: ignore[attr-defined]
-        tally=_unpack_tally(f"{prefix}/tally", values, arrays),
     )
+
+
+def _apart(held: InputState) -> dict[str, InputState]:
+    """The work of one input given to those that bring its rows now; names are copied for each.
+
+    Rows that wait are those of all groups, which work on some of them passes over.
+    """
+    found = {REPLICATED: replace(held, pieces={})}
+    for text, piece in held.pieces.items():
+        key = piece.key  # type: ignore[attr-defined]
+        name = input_name(hashed_by(key)) if isinstance(key, TableKey) else REPLICATED
+        if name not in found:
+            words = {column: Interner.of(known.values) for column, known in held.words.items()}
+            found[name] = InputState(words, waiting=held.waiting.take(slice(None)))
+        found[name].pieces[text] = piece
+    return found
 
 
 def _unpack_tally(prefix: str, values: dict[str, Any], arrays: Arrays) -> Tally:

@@ -148,10 +148,12 @@ class SummaryPiece:
         self.panes.n_groups = self.late.n_groups = max(1, n_groups)
         memory = self.seats.borrow(n_groups)
         given = _Answers(empty_answers(), list(self.groups.texts))
-        done = 0
-        for tick, due in self._checks(rows, span, bench):
+        done, with_rows = 0, self._with_rows(rows, bench)
+        for tick, due in self._checks(rows, with_rows, span, bench):
             stop = int(np.searchsorted(rows.tick, tick, side="right"))
-            if stop == done and not any(self._stirs(place, tick, span) for place in due):
+            at = int(np.searchsorted(with_rows, tick))
+            fresh = stop > done or (at < len(with_rows) and with_rows[at] == tick)
+            if not fresh and not any(self._stirs(place, tick, span) for place in due):
                 continue
             revised = bench.revises and self.key.width > 0 and bool(rows.late[done:stop].any())
             before = self._past(tick, bench) if revised else {}
@@ -253,9 +255,15 @@ class SummaryPiece:
 
     # Checks.
 
-    def _checks(self, rows: Rows, span: Span, bench: Bench) -> Iterator[tuple[int, list[int]]]:
+    @staticmethod
+    def _with_rows(rows: Rows, bench: Bench) -> Ints:
+        """Ticks with rows of the stream."""
+        return np.unique(rows.tick) if bench.calendar is None else bench.calendar
+
+    def _checks(
+        self, rows: Rows, with_rows: Ints, span: Span, bench: Bench
+    ) -> Iterator[tuple[int, list[int]]]:
         """Ticks to visit with the places of the queries due: by the clock of each, or by rows."""
-        with_rows = np.unique(rows.tick)
         due: dict[int, list[int]] = {}
         if bench.revises and self.compiled and self.key.width:
             due.update((tick, []) for tick in np.unique(rows.tick[rows.late]).tolist())

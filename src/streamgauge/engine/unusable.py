@@ -46,7 +46,7 @@ class Tally:
     Examples
     --------
     >>> tally = Tally()
-    >>> tally.use(np.array([1, 1, 2]))
+    >>> tally.use(np.array([1, 2]), np.array([2, 1]))
     >>> tally.lose(np.array([2]), np.array([3]))
     >>> tally.within(np.array([1, 1, 2]), np.array([1, 2, 2])).tolist()
     [[2, 3, 1], [0, 3, 3]]
@@ -62,12 +62,9 @@ class Tally:
         """Rows that could not be used so far."""
         return int(self.total[1])
 
-    def use(self, ticks: Ints) -> None:
-        """Count rows in use, by the tick of each."""
-        # Millions of rows have few ticks, and those of one tick lie together.
-        changes = np.flatnonzero(ticks[1:] != ticks[:-1]) + 1
-        starts = np.concatenate((np.zeros(min(len(ticks), 1), np.int64), changes))
-        self._add(1, ticks[starts], np.diff(starts, append=len(ticks)))
+    def use(self, ticks: Ints, counts: Ints) -> None:
+        """Count rows in use."""
+        self._add(1, ticks, counts)
 
     def lose(self, ticks: Ints, counts: Ints) -> None:
         """Count rows that could not be used."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from streamgauge.kernel.hashing import stable_hash
 from streamgauge.kernel.time import Duration, Instant
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Segment
@@ -43,10 +44,13 @@ def unusable_rows(letters: pa.Table, tick: Duration, peak: Instant) -> dict[int,
 
 
 def report_unusable(
-    home: Home, segment: Segment, place: tuple[int, int], table: pa.Table, numbers: Sequence[str]
+    home: Home, segment: Segment, place: Sequence[int], table: pa.Table, numbers: Sequence[str]
 ) -> None:
-    """Bury a note of each NaN or infinite value in columns read in place; the row stays in use."""
-    letters = []
+    """Bury a note of each NaN or infinite value in columns read in place; the row stays in use.
+
+    Each column has a file of its own, named by the `place` of its rows in the journal, so that all
+    who read it write the same one.
+    """
     for name in numbers:
         column = table[name]
         if not pa.types.is_floating(column.type):
@@ -54,19 +58,20 @@ def report_unusable(
         finite = pc.fill_null(pc.is_finite(column), True).to_numpy()
         if finite.all():
             continue
-        for row in np.flatnonzero(~finite):
-            value = column[int(row)].as_py()
-            letters.append(
-                {
-                    "origin": f"{segment.origin}:{row}",
-                    "reason": f"column {name!r} is {value}, which is no number; the row is kept "
-                    "with a null",
-                    "row": json.dumps({name: str(value)}),
-                }
-            )
-    if letters:
-        stem = f"{place[0]:012d}-{place[1]:06d}-values"
+        letters = [_no_number(segment, name, int(row), column) for row in np.flatnonzero(~finite)]
+        numbered = "-".join(f"{n:06d}" for n in place[1:])
+        stem = f"{place[0]:012d}-{numbered}-{stable_hash(name):016x}-values"
         bury(home, segment.stream, stem, pa.Table.from_pylist(letters, schema=SCHEMA))
+
+
+def _no_number(segment: Segment, name: str, row: int, column: pa.ChunkedArray) -> dict[str, str]:
+    value = column[row].as_py()
+    groups = f", row groups from {segment.groups[0]}" if segment.groups[0] else ""
+    return {
+        "origin": f"{segment.origin}:{row}{groups}",
+        "reason": f"column {name!r} is {value}, which is no number; the row is kept with a null",
+        "row": json.dumps({name: str(value)}),
+    }
 
 
 def dead_letters(home: Home, stream: str) -> pa.Table:

@@ -29,7 +29,9 @@ class Segment:
 
     `peak` is the largest event time that had arrived before these rows: with it, lateness is
     decided without reading what came before. `passed` is the instant up to which time had passed
-    without rows: none of these takes effect before it has.
+    without rows: none of these takes effect before it has. `first` is the number of the first row
+    in the stream, -1 where an earlier release did not count; `parts` has the rows and the largest
+    event time of each row group, so that they can be read apart.
     """
 
     stream: str
@@ -41,10 +43,12 @@ class Segment:
     peak: Instant
     origin: str
     passed: Instant | None = None
+    first: int = -1
+    parts: tuple[tuple[int, Instant], ...] = ()
 
     def as_list(self) -> list[Any]:
         """JSON form, short because there are many."""
-        more = [] if self.passed is None else [self.passed]
+        more = [self.passed, self.first, [list(part) for part in self.parts]]
         return [
             self.stream, self.path, *self.groups, self.rows, self.low, self.high, self.peak,
             self.origin, *more,
@@ -53,8 +57,14 @@ class Segment:
     @classmethod
     def from_list(cls, data: list[Any]) -> Segment:
         """Read the JSON form."""
-        stream, path, first, last, rows, low, high, peak, origin, *more = data
-        return cls(stream, path, (first, last), rows, low, high, peak, origin, *more)
+        stream, path, start, stop, rows, low, high, peak, origin, *more = data
+        # Pages of earlier releases say less.
+        passed = more[0] if more else None
+        first, parts = more[1:] or (-1, ())
+        groups = tuple((n, top) for n, top in parts)
+        return cls(
+            stream, path, (start, stop), rows, low, high, peak, origin, passed, first, groups
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +76,8 @@ class Page:
     which instant time has passed all the same. `unusable` has the rows of each stream that could
     not be used: the tick that would have seen them first, and how many. `idle` names the streams
     that were silent for longer than they declare, and since when by the clock of the lander;
-    `peaks` has where they stand without rows.
+    `peaks` has where they stand without rows. `scans` says which rows are read once and sent
+    to the shards that need them, and how; each shard reads the others itself.
     """
 
     number: int
@@ -82,6 +93,7 @@ class Page:
     passed: dict[str, Instant] = field(default_factory=dict)
     unusable: dict[str, list[list[int]]] = field(default_factory=dict)
     idle: dict[str, Instant] = field(default_factory=dict)
+    scans: dict[str, Any] = field(default_factory=dict)
 
     def reach(self, stream: str) -> Instant | None:
         """The largest event time that has arrived; None when nothing has."""
@@ -107,6 +119,7 @@ class Page:
             "passed": self.passed,
             "unusable": self.unusable,
             "idle": self.idle,
+            "scans": self.scans,
         }
         return {**plain, **{name: given for name, given in more.items() if given}}
 
@@ -127,6 +140,7 @@ class Page:
             data.get("passed", {}),
             data.get("unusable", {}),
             data.get("idle", {}),
+            data.get("scans", {}),
         )
 
 

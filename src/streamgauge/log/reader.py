@@ -29,19 +29,31 @@ def read_segment(segment: Segment, columns: Sequence[str], words: Sequence[str])
 
 
 def history(
-    home: Home, stream: str, *, before: int, since: Instant
+    home: Home, stream: str, *, before: int, since: Instant, allowed: int | None = None
 ) -> Iterator[tuple[tuple[int, int], Segment]]:
-    """Segments of earlier pages that reach past an instant, in order, each with its place."""
+    """Segments of earlier pages that reach past an instant, in order, each with its place.
+
+    With the lateness that is `allowed`, segments count too whose late rows take effect past it.
+    """
     journal, pages = Journal(home), []
     for number in reversed(numbered(home.journal, ".json")):
         if number < before:
             page = journal.page(number)
             # What has arrived never falls, so no earlier page can reach past the instant.
             reach = page.reach(stream)
+            if reach is not None and allowed is not None:
+                reach = max(reach, page.passed.get(stream, reach))
             if reach is None or reach < since:
                 break
             pages.append(page)
     for page in reversed(pages):
         for serial, segment in enumerate(page.segments):
-            if segment.stream == stream and segment.high >= since:
+            if segment.stream == stream and _reach(segment, allowed) >= since:
                 yield (page.number, serial), segment
+
+
+def _reach(segment: Segment, allowed: int | None) -> Instant:
+    """The instant up to which rows of a segment may take effect."""
+    if allowed is None:
+        return segment.high
+    return max(segment.high, segment.peak - allowed, segment.passed or segment.high)

@@ -147,10 +147,13 @@ class StreamPlan:
         used.update(dict.fromkeys(key.x for key in self.deferrals if key.x))
         used.update(dict.fromkeys(name for key in self.bounds for name in (key.x, key.width)))
         for key in self.tables:
-            read = (key.x, key.y, key.weight)
-            used.update(dict.fromkeys(c for c in read if c and not self._worded(key, c)))
-            used.update(dict.fromkeys(c for c in _filtered(key) if not self._word(c)))
+            used.update(dict.fromkeys(self.numbers_of(key)))
         return tuple(used)
+
+    def numbers_of(self, key: TableKey) -> tuple[str, ...]:
+        """Columns that a table reads as numbers."""
+        read = [c for c in (key.x, key.y, key.weight) if c and not self._worded(key, c)]
+        return (*read, *(c for c in _filtered(key) if not self._word(c)))
 
     def words(self) -> tuple[str, ...]:
         """Columns read as names: keys, groups, text in filters."""

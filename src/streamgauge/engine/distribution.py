@@ -1,0 +1,121 @@
+"""Distribution: which shard works on which rows of a stream.
+
+Tables of groups need only the rows of the groups that a shard owns: their rows are hashed by the
+columns they group by. Everything else reads all rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streamgauge.kernel.columns import Interner
+from streamgauge.kernel.hashing import stable_hash
+from streamgauge.plan.registry import Standing
+from streamgauge.plan.sharing import StreamPlan, TableKey
+
+Shards = npt.NDArray[np.int32]
+# The input of a stream that brings all its rows.
+REPLICATED = ""
+# Hashes of groups are remembered by worker processes, so many for each set of columns.
+MOST_REMEMBERED = 1 << 20
+_HASHES: dict[str, dict[tuple[object, ...], int]] = {}
+
+
+def hashed_by(key: TableKey) -> tuple[str, ...]:
+    """The columns whose hash says which shard needs a row for a table; none: all shards do.
+
+    The newest rows of a stream are those of all groups; the newest of each key can be told from
+    the rows of its group alone where a key lies in one group.
+    """
+    if key.kind == "ring" and not set(key.group_by) <= set(key.by):
+        return ()
+    return key.group_by
+
+
+def input_name(columns: Sequence[str]) -> str:
+    """The name of the input that brings rows hashed by some columns."""
+    return json.dumps(list(columns)) if columns else REPLICATED
+
+
+def columns_of(name: str) -> tuple[str, ...]:
+    """The columns that an input is hashed by."""
+    return tuple(json.loads(name)) if name else ()
+
+
+def inputs_of(plan: StreamPlan) -> dict[str, StreamPlan]:
+    """The plan of a stream, cut into the inputs that bring its rows to their work.
+
+    The one that brings all rows is always there, without work if nothing needs it.
+    """
+    tables: dict[str, dict[TableKey, list[Standing]]] = {REPLICATED: {}}
+    for key, queries in plan.tables.items():
+        tables.setdefault(input_name(hashed_by(key)), {})[key] = queries
+    nothing = replace(plan, portfolios={}, deferrals={}, families={}, bounds={})
+    return {
+        name: replace(nothing if name else plan, tables=found) for name, found in tables.items()
+    }
+
+
+def group_hash(values: Sequence[object]) -> int:
+    """The hash that says who owns a group.
+
+    >>> group_hash([0.0]) == group_hash([-0.0]), group_hash([1]) == group_hash([True])
+    (True, False)
+    """
+    # Both zeros are one group.
+    plain = [value + 0.0 if isinstance(value, float) else value for value in values]
+    return stable_hash(json.dumps(plain, default=str))
+
+
+def owners(columns: Sequence[pa.Array | pa.ChunkedArray], shards: int) -> Shards:
+    """The shard that owns each row, given the columns that it is hashed by."""
+    codes, words = zip(*map(_coded, columns), strict=True)
+    flat = codes[0].astype(np.int64)
+    for more, names in zip(codes[1:], words[1:], strict=True):
+        flat = flat * len(names) + more
+    distinct, places = _distinct(flat, [len(names) for names in words])
+    found = np.empty(len(distinct), np.int32)
+    # True and 1 are equal keys of a dictionary and different groups.
+    known = _remembered(" ".join(str(column.type) for column in columns))
+    for place, number in enumerate(distinct.tolist()):
+        values = []
+        for names in reversed(words):
+            number, code = divmod(number, len(names))
+            values.append(names[code])
+        group = tuple(reversed(values))
+        hashed = known.get(group)
+        if hashed is None:
+            hashed = known[group] = group_hash(group)
+        found[place] = hashed % shards
+    owned: Shards = found[places]
+    return owned
+
+
+def _coded(column: pa.Array | pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], list[object]]:
+    """Codes of a column and what they stand for; the last stands for null."""
+    interner = Interner()
+    codes = interner.encode(column)
+    codes[codes < 0] = len(interner)
+    return codes, [*interner.values, None]
+
+
+def _distinct(
+    flat: npt.NDArray[np.int64], sizes: Sequence[int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    if len(sizes) == 1:
+        return np.arange(sizes[0], dtype=np.int64), flat
+    distinct, places = np.unique(flat, return_inverse=True)
+    return distinct, places
+
+
+def _remembered(types: str) -> dict[tuple[object, ...], int]:
+    known = _HASHES.setdefault(types, {})
+    if len(known) > MOST_REMEMBERED:
+        known.clear()
+    return known

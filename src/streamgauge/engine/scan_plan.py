@@ -1,0 +1,108 @@
+"""Scan plan: which columns of which streams are read once and sent to the shards that need them.
+
+The lander writes it into the page, so that a task that scans reads the page and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamgauge.engine.distribution import REPLICATED, inputs_of
+from streamgauge.log.journal import Segment
+from streamgauge.operators.expression import Expr
+from streamgauge.operators.functions import Functions
+from streamgauge.plan.registry import Registry
+from streamgauge.plan.sharing import StreamPlan, share
+from streamgauge.streams.stream import Stream
+
+# From here on reading a page once and sending its rows is cheaper than reading it on each shard.
+LEAST_SHARDS = 8
+LEAST_ROWS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class StreamScan:
+    """How a stream is scanned: its derived columns, and the columns that each input takes."""
+
+    stream: Stream
+    derived: dict[str, Expr]
+    inputs: dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
+    functions: Functions = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: StreamPlan) -> StreamScan | None:
+        """The scan of a stream; None where all shards read it anyway, or where nothing is hashed.
+
+        Functions of users are called where the work is, never by a scan.
+        """
+        parts = inputs_of(plan)
+        whole = parts.pop(REPLICATED)
+        if not parts or whole.keyed or _calls(plan):
+            return None
+        inputs = {name: (part.numbers(), part.words()) for name, part in parts.items()}
+        return cls(plan.stream, plan.derived, inputs)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns that some input takes as numbers."""
+        return tuple(dict.fromkeys(c for numbers, _ in self.inputs.values() for c in numbers))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Columns that some input takes as names."""
+        return tuple(dict.fromkeys(c for _, words in self.inputs.values() for c in words))
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "stream": self.stream.as_dict(),
+            "derived": {name: expr.as_json() for name, expr in self.derived.items()},
+            "inputs": {name: [list(n), list(w)] for name, (n, w) in self.inputs.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> StreamScan:
+        """Read the JSON form."""
+        return cls(
+            Stream.from_dict(data["stream"]),
+            {name: Expr.from_json(expr) for name, expr in data["derived"].items()},
+            {name: (tuple(n), tuple(w)) for name, (n, w) in data["inputs"].items()},
+        )
+
+
+def _calls(plan: StreamPlan) -> bool:
+    return any(part.op == "call" for expr in plan.derived.values() for part in expr.walk())
+
+
+@dataclass(slots=True)
+class Scans:
+    """The scans of the pages of a lander, planned again when something was registered.
+
+    `exchange` says whether rows are sent; by the size of a page and the number of shards when None.
+    """
+
+    shards: int
+    exchange: bool | None = None
+    planned: int = -1
+    known: dict[str, StreamScan] = field(default_factory=dict)
+
+    def of(self, registry: Registry, segments: Sequence[Segment]) -> dict[str, Any]:
+        """The scans of the streams that bring rows, in JSON form; none where they do not pay."""
+        rows: dict[str, int] = {}
+        for segment in segments:
+            rows[segment.stream] = rows.get(segment.stream, 0) + segment.rows
+        worth = {name for name, n in rows.items() if self._pays(n)}
+        if not worth:
+            return {}
+        if registry.changed != self.planned:
+            scans = {s.name: StreamScan.of(share(registry, s)) for s in registry.streams.values()}
+            self.known = {name: scan for name, scan in scans.items() if scan is not None}
+            self.planned = registry.changed
+        return {n: scan.as_dict() for n, scan in self.known.items() if n in worth}
+
+    def _pays(self, rows: int) -> bool:
+        if self.exchange is not None:
+            return self.exchange
+        return self.shards >= LEAST_SHARDS and rows >= LEAST_ROWS
