@@ -11,6 +11,7 @@ import pytest
 
 import streamgauge as sg
 from streamgauge.checks.work import SENT, Entry, Way, check_work
+from streamgauge.engine import partial
 from streamgauge.engine.packet import Packet
 from streamgauge.engine.scan import scan
 from streamgauge.engine.slices import slices
@@ -29,6 +30,14 @@ PANES = [
     "SELECT k, CORR(x, y) FROM s [RANGE 20 SECONDS] GROUP BY k EVERY 4 SECONDS",
     "SELECT n, SUM(x * y) FROM s [RANGE 5 SECONDS] GROUP BY n ON CLOSE",
     "SELECT AVG(x) FROM s [RANGE 10 SECONDS]",
+]
+SUMS = [
+    "SELECT k, AVG(x), MIN(x), COUNT(*) FROM s [RANGE 10 SECONDS] GROUP BY k",
+    "SELECT k, n, SUM(x) FROM s [RANGE 7 SECONDS SLIDE 3 SECONDS] WHERE x > 0 GROUP BY k, n",
+    "SELECT b, n, MAX(y) FROM s [SINCE '1970-01-01'] GROUP BY b, n ON CHANGE OF 0.5",
+    "SELECT n, SUM(x * y) FROM s [RANGE 5 SECONDS] WHERE k <> 'k7' GROUP BY n ON CLOSE",
+    "SELECT k, COUNT(*) FROM s [RANGE 2 SECONDS] WHERE b AND n IS NOT NULL GROUP BY k",
+    "SELECT n, SUM(x * 1e-30 + 1e30) FROM s [SINCE '1970-01-01T00:00:20Z'] GROUP BY n",
 ]
 OTHERS = [
     "SELECT k, AVG(x) FROM s [PARTITION BY k ROWS 3] GROUP BY k EVERY 2 SECONDS",
@@ -86,12 +95,45 @@ def test_rows_that_are_sent_give_the_answers_of_rows_that_are_read(
     assert check_work(tmp_path, history(late, texts), ways) > 200
 
 
-def landed(tmp_path: Path, shards: int, **options: bool) -> sg.Gauge:
+@pytest.mark.parametrize("late", ["", "LATE ALLOW 3 SECONDS"])
+def test_sums_that_are_sent_give_the_answers_of_rows_that_are_read(
+    tmp_path: Path, late: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partial, "LEAST_GAIN", 0)
+    ways = (Way(), Way(2, 3, True), *SENT, Way(2, 4, True, slices=8))
+    assert check_work(tmp_path, history(late, SUMS), ways) > 500
+
+
+def test_rows_are_added_up_unless_that_leaves_nearly_as_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = "SELECT n, AVG(x), COUNT(*) FROM s [RANGE 10 SECONDS] GROUP BY n"
+    gauge = landed(tmp_path, 3, asked, exchange=True)
+    page = Journal(gauge.home).page(1)
+    (part,) = slices(page)
+
+    def sent() -> tuple[int, int, int]:
+        packets = [Packet.from_bytes(data) for data in scan(gauge.home, page, part)]
+        cells = [cell for packet in packets for cell in packet.partials.values()]
+        rows = sum(len(packet.batches['["n"]']) for packet in packets)
+        return rows, sum(len(cell.tick) for cell in cells), sum(int(c.n.sum()) for c in cells)
+
+    monkeypatch.setattr(partial, "LEAST_GAIN", 100)
+    assert sent() == (800, 0, 0)
+    monkeypatch.setattr(partial, "LEAST_GAIN", 0)
+    rows, cells, counted = sent()
+    assert rows < 100
+    # Of two tables: all rows, and those with a value.
+    assert 1.9 * (800 - rows) < counted <= 2 * (800 - rows)
+    assert cells < counted / 2
+
+
+def landed(tmp_path: Path, shards: int, asked: str = PANES[0], **options: bool) -> sg.Gauge:
     rows = tmp_path / "rows"
     rows.mkdir()
     gauge = sg.connect(tmp_path / "home", engine="local", shards=shards, **options)
     gauge.sql(DECLARED.format(late="").replace("{rows}", str(rows)))
-    gauge.sql(f"CREATE QUERY q AS {PANES[0]}")
+    gauge.sql(f"CREATE QUERY q AS {asked}")
     pq.write_table(arriving(20), rows / "a.parquet", row_group_size=300)
     gauge.step()
     return gauge

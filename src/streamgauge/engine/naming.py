@@ -68,7 +68,11 @@ class Groups:
         """Group number of each row."""
         if not self.columns:
             return np.zeros(len(rows), np.int32)
-        combos = self.combiner.encode([rows.words[column] for column in self.columns])
+        return self.encode_columns([rows.words[column] for column in self.columns], words)
+
+    def encode_columns(self, columns: list[Codes], words: Words) -> Codes:
+        """Group number of each row, given the codes of the columns that it groups by."""
+        combos = self.combiner.encode(columns)
         self.number(words)
         return np.array(self.local, np.int32)[combos] if len(combos) else combos
 

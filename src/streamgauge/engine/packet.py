@@ -1,9 +1,12 @@
-"""Packets: what a scan sends to one shard: the calendar of a slice, and the rows it owns of it."""
+"""Packets: what a scan sends to one shard: the calendar of a slice, and the rows it owns of it.
+
+Of inputs that take sums, cells are sent instead of rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +15,7 @@ import pyarrow as pa
 from streamgauge.engine.batch import Column, RowBatch
 from streamgauge.engine.calendar import Calendar
 from streamgauge.engine.distribution import columns_of, owners
+from streamgauge.engine.partial import Partial
 from streamgauge.kernel.wire import Array, Packed, pack, unpack
 
 KIND = "packet"
@@ -21,11 +25,15 @@ _FAST = pa.ipc.IpcWriteOptions(compression="lz4")
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """Rows of a slice for one shard: the stream, its calendar, a batch for each input."""
+    """What a slice has for one shard: the stream, its calendar, a batch for each input.
+
+    `partials` has the cells of tables, by the text of their keys.
+    """
 
     stream: str
     calendar: Calendar
     batches: dict[str, RowBatch]
+    partials: dict[str, Partial] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """Write a packet."""
@@ -35,10 +43,13 @@ class Packet:
         }
         for serial, batch in enumerate(self.batches.values()):
             arrays[f"{serial}"] = _arrow(batch)
+        for serial, partial in enumerate(self.partials.values()):
+            _pack_partial(f"cells/{serial}", partial, arrays)
         values = {
             "stream": self.stream,
             "late": self.calendar.late,
             "inputs": [[n, list(b.numbers), list(b.words)] for n, b in self.batches.items()],
+            "partials": [[t, p.low, list(p.words)] for t, p in self.partials.items()],
         }
         return pack(Packed(KIND, VERSION, values, arrays))
 
@@ -51,23 +62,34 @@ class Packet:
             name: _batch(arrays[f"{serial}"], numbers, words)
             for serial, (name, numbers, words) in enumerate(values["inputs"])
         }
+        partials = {
+            text: _partial(f"cells/{serial}", low, words, arrays)
+            for serial, (text, low, words) in enumerate(values["partials"])
+        }
         calendar = Calendar(arrays["ticks"], arrays["rows"], values["late"])
-        return cls(values["stream"], calendar, batches)
+        return cls(values["stream"], calendar, batches, partials)
 
 
-def packets(
-    stream: str, tick: int, batch: RowBatch, inputs: Sequence[tuple[str, RowBatch]], shards: int
-) -> list[Packet]:
-    """One packet for each shard: the calendar of all rows, and of each input the rows it owns."""
-    calendar = batch.calendar(tick)
-    shares = [(name, _shares(name, rows, shards)) for name, rows in inputs]
-    return [
-        Packet(stream, calendar, {name: parts[shard] for name, parts in shares})
-        for shard in range(shards)
-    ]
+_CELLS = ("tick", "pane", "n", "least", "most", "limbs")
 
 
-def _shares(name: str, batch: RowBatch, shards: int) -> list[RowBatch]:
+def _pack_partial(prefix: str, partial: Partial, arrays: dict[str, Array]) -> None:
+    for name in _CELLS:
+        arrays[f"{prefix}/{name}"] = getattr(partial, name)
+    arrays[f"{prefix}/late"] = partial.late.astype(np.uint8)
+    whole = np.arange(len(partial.tick))
+    words = {name: _used(*_coded(column, whole)) for name, column in partial.words.items()}
+    arrays[f"{prefix}/words"] = _stream(pa.table(list(words.values()), names=list(words)))
+
+
+def _partial(prefix: str, low: int, words: Sequence[str], arrays: dict[str, Array]) -> Partial:
+    table = pa.ipc.open_stream(pa.py_buffer(arrays[f"{prefix}/words"])).read_all()
+    cells = {name: arrays[f"{prefix}/{name}"] for name in _CELLS}
+    late = arrays[f"{prefix}/late"].astype(np.bool_)
+    return Partial(**cells, late=late, low=low, words={name: table[name] for name in words})
+
+
+def shares(name: str, batch: RowBatch, shards: int) -> list[RowBatch]:
     """The rows of a batch by the shard that owns them; in each, names that it has no row of go."""
     if shards == 1:
         return [batch]
@@ -128,7 +150,10 @@ def _arrow(batch: RowBatch) -> npt.NDArray[np.uint8]:
     for serial, column in enumerate(batch.words.values()):
         whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         columns[f"w{serial}"] = whole
-    table = pa.table(columns)
+    return _stream(pa.table(columns))
+
+
+def _stream(table: pa.Table) -> npt.NDArray[np.uint8]:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=_FAST) as writer:
         writer.write_table(table)

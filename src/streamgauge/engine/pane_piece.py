@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from streamgauge.engine.naming import Groups
 from streamgauge.engine.pieces import (
@@ -18,13 +21,15 @@ from streamgauge.engine.pieces import (
     no_memory,
 )
 from streamgauge.engine.rows import Rows
-from streamgauge.operators.emission import Asked, Codes, Floats, Span, empty_answers
+from streamgauge.operators.emission import Asked, Codes, Floats, Ints, Span, empty_answers
+from streamgauge.operators.limbs import limbs_for, limbs_of, on_limbs, spanning
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import TableKey
 from streamgauge.streams.stream import Stream
-from streamgauge.windows.panes import Shape, Table, empty_ring, walk
+from streamgauge.windows.panes import Cells, Shape, Table, empty_ring, no_cells, walk
 
 UNSET = 2**62
+Array = npt.NDArray[Any]
 
 
 @dataclass(slots=True)
@@ -39,6 +44,9 @@ class PanePiece:
     vouched: int = UNSET
     seats: Seats = field(default_factory=Seats)
     compiled: tuple[Asked, Shape] | None = None
+    limbs: Ints = field(default_factory=lambda: np.zeros((1, 0, 0), np.int64))
+    late_limbs: Ints = field(default_factory=lambda: np.zeros((1, 0, 0), np.int64))
+    low: int = 0
 
     @property
     def n_panes(self) -> int:
@@ -76,6 +84,41 @@ class PanePiece:
         if n_panes > self.ring.shape[0]:
             self.ring = _moved(self.ring, self.newest, n_panes)
             self.late_ring = _moved(self.late_ring, self.newest, n_panes)
+            if self.key.exact:
+                self.limbs = _moved(self.limbs, self.newest, n_panes)
+                self.late_limbs = _moved(self.late_limbs, self.newest, n_panes)
+
+    def _make_room(self, wanted: tuple[int, int]) -> None:
+        """Have a sum for each group, on limbs that hold what is to be added."""
+        if not self.key.exact:
+            return
+        held = (self.low, self.limbs.shape[2])
+        span = spanning(held, wanted)
+        for name, ring in (("limbs", self.ring), ("late_limbs", self.late_ring)):
+            limbs = on_limbs(getattr(self, name), held, span)
+            if limbs.shape[:2] != ring.shape[:2]:
+                room = np.zeros((*ring.shape[:2], span[1]), np.int64)
+                room[: limbs.shape[0], : limbs.shape[1]] = limbs
+                limbs = room
+            setattr(self, name, limbs)
+        self.low = span[0]
+
+    def with_exact_sums(self, key: TableKey) -> PanePiece:
+        """A table that begins with these sums, which are rounded, and rounds no more.
+
+        What they had lost by then is in their carry.
+        """
+        made = copy.deepcopy(self)
+        made.key = key
+        made._make_room((0, 0))
+        for name, ring in (("limbs", made.ring), ("late_limbs", made.late_ring)):
+            for column in (2, 3):
+                limbs, held = limbs_of(ring[:, :, column])
+                made._make_room(held)
+                mine = getattr(made, name)
+                mine += on_limbs(limbs, held, (made.low, mine.shape[2]))
+            ring[:, :, 1:6] = 0.0
+        return made
 
     def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Fold rows into panes and answer what is due."""
@@ -84,8 +127,9 @@ class PanePiece:
         if self.key.born:
             # Late rows from before a query FROM NOW must not widen its bar.
             group = np.where(rows.ts > bench.births[self.key.born], group, np.int32(-1))
+        cells = self._cells(bench)
         memory = self.seats.borrow(len(self.groups.texts))
-        out = self._walk(bench, rows, group, span, *self.compiled, memory)
+        out = self._walk(bench, rows, group, cells, span, *self.compiled, memory)
         self.seats.give_back(memory)
         return [Given(out, self.groups.texts)]
 
@@ -94,21 +138,58 @@ class PanePiece:
         _, group = grouped(bench, self.key, self.groups, rows)
         none = np.empty(0, np.int64)
         memory = no_memory(len(self.groups.texts))
-        self._walk(bench, rows, group, span, bench.asked([]), Shape(none, none, none), memory)
+        shape = Shape(none, none, none)
+        self._walk(bench, rows, group, no_cells(), span, bench.asked([]), shape, memory)
+
+    def _cells(self, bench: Bench) -> Cells:
+        """The cells that were sent, by tick, on the limbs of this table."""
+        if not bench.cells:
+            return no_cells()
+        span = (self.low, self.limbs.shape[2])
+        for part in bench.cells:
+            span = spanning(span, (part.low, part.limbs.shape[1]))
+        places = []
+        for part in bench.cells:
+            codes = [bench.words[name].encode(part.words[name]) for name in self.key.group_by]
+            places.append(self.groups.encode_columns(codes, bench.words))
+        self._make_room(span)
+        order = np.argsort(np.concatenate([part.tick for part in bench.cells]), kind="stable")
+        held = [on_limbs(p.limbs, (p.low, p.limbs.shape[1]), span) for p in bench.cells]
+
+        def column(name: str) -> Array:
+            found: Array = np.concatenate([getattr(part, name) for part in bench.cells])[order]
+            return found
+
+        return Cells(
+            column("tick"),
+            column("pane"),
+            column("late"),
+            np.concatenate(places)[order],
+            column("n"),
+            column("least"),
+            column("most"),
+            np.concatenate(held)[order],
+        )
 
     def _walk(
         self,
         bench: Bench,
         rows: Rows,
         group: Codes,
+        cells: Cells,
         span: Span,
         asked: Asked,
         shape: Shape,
         memory: Floats,
     ) -> Floats:
         self.ring = _widened(self.ring, len(self.groups.texts))
-        if (rows.late.any() and not bench.revises) or self.late_ring.shape[1]:
+        late = (rows.late.any() and not bench.revises) or cells.late.any()
+        if late or self.late_ring.shape[1]:
             self.late_ring = _widened(self.late_ring, self.ring.shape[1])
+        wanted = (0, 0)
+        if self.key.exact and self.key.x is not None:
+            wanted = limbs_for(rows.numbers[self.key.x], group)
+        self._make_room(wanted)
         table = Table(
             self.ring,
             self.late_ring,
@@ -120,9 +201,14 @@ class PanePiece:
             bench.revises,
             bool(self.key.group_by),
             bench.first,
+            self.key.exact,
+            self.limbs,
+            self.late_limbs,
+            self.low,
         )
         out, newest = walk(
             arrivals(rows, self.key, group, _NO_KEYS, bench.calendar),
+            cells,
             span,
             table,
             self.newest,
@@ -171,9 +257,11 @@ def _widened(ring: Floats, n_groups: int) -> Floats:
     return wider
 
 
-def _moved(ring: Floats, newest: int, n_panes: int) -> Floats:
+def _moved(ring: Array, newest: int, n_panes: int) -> Array:
     """The same panes in a longer ring."""
-    longer = empty_ring(n_panes, ring.shape[1])
+    longer: Array = np.zeros((n_panes, *ring.shape[1:]), ring.dtype)
+    if ring.dtype == np.float64:
+        longer = empty_ring(n_panes, ring.shape[1])
     if newest != NO_LIMIT:
         held = np.arange(newest - ring.shape[0] + 1, newest + 1)
         longer[held % n_panes] = ring[held % ring.shape[0]]

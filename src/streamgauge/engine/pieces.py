@@ -13,6 +13,7 @@ import pyarrow as pa
 from streamgauge.drift.pools import pools_of
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.naming import Groups, Series, Words
+from streamgauge.engine.partial import Partial
 from streamgauge.engine.rows import Rows
 from streamgauge.operators.emission import (
     ALWAYS,
@@ -46,7 +47,8 @@ class Bench:
 
     `first` is the instant before the stream's first row. With `opening`, numbers and versions of
     queries, only these are checked, at every tick: so new queries answer from kept history.
-    `calendar` are the ticks with rows of the whole stream, where a shard sees only its own rows.
+    `calendar` are the ticks with rows of the whole stream, where a shard sees only its own rows;
+    `cells` are rows of a table that were added up where they were read.
     """
 
     stream: Stream
@@ -59,6 +61,7 @@ class Bench:
     first: int = NO_LIMIT
     opening: frozenset[Who] | None = None
     calendar: Ints | None = None
+    cells: Sequence[Partial] = ()
 
     def active(self, standing: Standing) -> bool:
         """Whether a query is checked."""

@@ -19,6 +19,7 @@ from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
 from streamgauge.engine.naming import Groups, Series
 from streamgauge.engine.pane_piece import UNSET, PanePiece, needed_panes
+from streamgauge.engine.partial import Partial
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Piece
 from streamgauge.engine.portfolio_piece import PortfolioPiece
 from streamgauge.engine.ring_piece import RingPiece
@@ -40,6 +41,7 @@ from streamgauge.plan.sharing import (
     PieceKey,
     PortfolioKey,
     StreamPlan,
+    TableKey,
 )
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.panes import empty_ring
@@ -92,11 +94,20 @@ class StreamState:
 class Brought:
     """Rows of a stream that came with a page: their calendar, and batches in order of arrival.
 
-    `inputs` has the batches of each input; those of an input that is absent were not read.
+    `inputs` has the batches of each input; those of an input that is absent were not read. `cells`
+    has rows that were added up already, by the text of the key of their table.
     """
 
     calendar: Calendar
     inputs: Mapping[str, Sequence[RowBatch]]
+    cells: Mapping[str, Sequence[Partial]] = field(default_factory=dict)
+
+
+def closed_by(page: Page, stream: Stream) -> int:
+    """The tick of a stream that a page closes."""
+    edge = page.peaks[stream.name] - stream.late.allowed
+    passed: int = page.passed.get(stream.name, NO_LIMIT)
+    return max(-((-edge) // stream.tick) - 1, passed // stream.tick)
 
 
 @dataclass(slots=True)
@@ -161,10 +172,13 @@ class StreamRun:
             if len(held.waiting):
                 # State of an earlier form has the columns of other inputs, too.
                 held.waiting = held.waiting.narrowed(plan.numbers(), plan.words())
+            pieces = {}
             for key, queries in self.mine(name):
-                piece = held.pieces.get(key.text())
+                piece = held.pieces.get(key.text()) or _with_exact_sums(held.pieces, key)
                 if piece is not None:
                     piece.seat(bench, self.registry, queries)
+                    pieces[key.text()] = piece
+            held.pieces = pieces
 
     def seat(self, epoch: int) -> None:
         """Let the changes of an epoch take effect: make, drop and compile pieces."""
@@ -349,9 +363,7 @@ class StreamRun:
         self._count_unusable(page)
         if stream.name not in page.peaks:
             return []
-        edge = page.peaks[stream.name] - stream.late.allowed
-        passed = page.passed.get(stream.name, NO_LIMIT)
-        closed = max(state.closed, -((-edge) // stream.tick) - 1, passed // stream.tick)
+        closed = max(state.closed, closed_by(page, stream))
         came, arrived = self._arrivals(page, brought)
         self.late += came.late
         calendar, state.coming = merged([state.coming, replace(came, late=0)]).split(closed)
@@ -363,7 +375,8 @@ class StreamRun:
             state.first = int(calendar.ticks[0])
             state.closed = state.first - 1
             state.tally.begin(state.first)
-        return self._check(rows, calendar, closed, page.number)
+        cells = {} if brought is None else brought.cells
+        return self._check(rows, cells, calendar, closed, page.number)
 
     def _due(self, name: str, arrived: Sequence[Rows], closed: int) -> Rows:
         """Rows of an input that take effect now; the others wait."""
@@ -415,7 +428,12 @@ class StreamRun:
                 yield self._read((page.number, serial), segment, numbers, words)
 
     def _check(
-        self, rows: Mapping[str, Rows], calendar: Calendar, closed: int, epoch: int
+        self,
+        rows: Mapping[str, Rows],
+        cells: Mapping[str, Sequence[Partial]],
+        calendar: Calendar,
+        closed: int,
+        epoch: int,
     ) -> list[Given]:
         state, tick = self.state, self.stream.tick
         rest = max(HOUR, self.stream.expected_gap or 0) // tick
@@ -426,7 +444,8 @@ class StreamRun:
             bench = self.bench(name)
             bench.sid = self._series(name, rows[name])
             bench.calendar = calendar.ticks if name != REPLICATED else None
-            for piece in state.inputs[name].pieces.values():
+            for text, piece in state.inputs[name].pieces.items():
+                bench.cells = cells.get(text, ())
                 if isinstance(piece, PANED) and piece.vouched == UNSET:
                     piece.vouched = (state.first - 1) * tick
                     if piece.key.kind in WHOLE:
@@ -436,6 +455,14 @@ class StreamRun:
         if len(calendar.ticks):
             state.awake_until = int(calendar.ticks[-1]) + rest
         return given
+
+
+def _with_exact_sums(pieces: Mapping[str, Piece], key: PieceKey) -> PanePiece | None:
+    """The table of an earlier release whose sums were rounded, with exact sums from here on."""
+    if not isinstance(key, TableKey) or not key.exact:
+        return None
+    old = pieces.get(replace(key, exact=False).text())
+    return old.with_exact_sums(key) if isinstance(old, PanePiece) else None
 
 
 def _columns(rows: Rows) -> tuple[set[str], set[str]]:

@@ -200,7 +200,11 @@ def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
     if isinstance(piece, PanePiece):
         arrays[f"{prefix}/ring"] = piece.ring
         arrays[f"{prefix}/late_ring"] = piece.late_ring
-        return {**values, "newest": piece.newest, "vouched": piece.vouched}
+        if piece.key.exact:
+            arrays[f"{prefix}/limbs"] = piece.limbs
+            arrays[f"{prefix}/late_limbs"] = piece.late_limbs
+        more = {"newest": piece.newest, "vouched": piece.vouched, "low": piece.low}
+        return {**values, **more}
     if isinstance(piece, DecayPiece):
         for name in _FADING:
             arrays[f"{prefix}/{name}"] = getattr(piece, name)
@@ -252,7 +256,14 @@ def _unpack_piece(
         return DecayPiece(key, groups, sums, at, late, late_at, values["vouched"], seats)
     if key.kind != "ring":
         ring, late_ring = arrays[f"{prefix}/ring"], arrays[f"{prefix}/late_ring"]
-        return PanePiece(key, groups, ring, late_ring, values["newest"], values["vouched"], seats)
+        piece = PanePiece(key, groups, ring, late_ring, values["newest"], values["vouched"], seats)
+        if key.exact:
+            piece.limbs, piece.late_limbs = (
+                arrays[f"{prefix}/limbs"],
+                arrays[f"{prefix}/late_limbs"],
+            )
+            piece.low = values["low"]
+        return piece
     held = Rings(**{name: arrays[f"{prefix}/ring/{name}"] for name in _RINGS})
     return RingPiece(key, groups, held, unpack_combiner(f"{prefix}/keys", arrays), seats)
 

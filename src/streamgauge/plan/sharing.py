@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from streamgauge.kernel.hashing import stable_hash
+from streamgauge.operators.accumulate import MAX
+from streamgauge.operators.aggregate import Aggregate
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
 from streamgauge.operators.predicate import Predicate
@@ -62,7 +64,11 @@ class BoundsKey:
 
 @dataclass(frozen=True, slots=True)
 class TableKey:
-    """What queries over windows must agree in to share panes or rings."""
+    """What queries over windows must agree in to share panes or rings.
+
+    A table is `exact` when counts, exact sums and extremes are all it keeps: then its rows may be
+    added in any order and by anybody.
+    """
 
     kind: str
     width: int
@@ -76,6 +82,7 @@ class TableKey:
     weight: str | None
     born: int
     synopsis: str = ""
+    exact: bool = False
 
     def text(self) -> str:
         """Name of the state of this piece."""
@@ -92,6 +99,8 @@ class TableKey:
             self.weight,
             self.born,
         ]
+        if self.exact:
+            return json.dumps([*parts, self.synopsis, True])
         return json.dumps([*parts, self.synopsis] if self.synopsis else parts)
 
     @classmethod
@@ -245,9 +254,16 @@ def piece_of(registry: Registry, standing: Standing) -> PieceKey:
         # A query FROM NOW must not see panes begun before it; those born together share.
         born=0 if query.history or not paned else standing.born,
         synopsis=standing.model,
+        exact=window.kind in EXACT and not standing.model and _adds(select),
     )
 
 
+def _adds(select: Aggregate) -> bool:
+    """Whether an aggregate follows from a count, a sum and the extremes of one column."""
+    return select.code <= MAX and select.y is None and select.weight is None
+
+
+EXACT = ("now", "range", "landmark")
 # How windows are kept; those of rows are rings.
 _TABLES = {"now": "panes", "range": "panes", "landmark": "landmark", "decay": "decay"}
 

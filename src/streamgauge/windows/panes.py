@@ -13,7 +13,9 @@ import numpy as np
 
 from streamgauge.kernel.jit import compiled
 from streamgauge.operators.accumulate import (
+    AVG,
     FIELDS,
+    SUM,
     VAR,
     add_pair,
     add_single,
@@ -27,6 +29,8 @@ from streamgauge.operators.emission import (
     GIVEN,
     LAST_COVERAGE,
     NEVER,
+    Codes,
+    Flags,
     Floats,
     Ints,
     beat,
@@ -40,6 +44,7 @@ from streamgauge.operators.emission import (
     silent_when_empty,
     write,
 )
+from streamgauge.operators.limbs import add_limbs, read_limbs
 
 
 class Shape(NamedTuple):
@@ -54,7 +59,8 @@ class Table(NamedTuple):
     """The panes of a table, those of its late rows, and what they stand for.
 
     `vouched` is the instant from which the panes are whole; `reach` how far back late rows revise;
-    `first` is the instant before the first row, from which a landmark counts as covered.
+    `first` is the instant before the first row, from which a landmark counts as covered. An `exact`
+    table has its sums in limbs, from limb `low` of the grid on.
     """
 
     ring: Floats
@@ -67,6 +73,30 @@ class Table(NamedTuple):
     revise: bool
     grouped: bool
     first: int
+    exact: bool
+    limbs: Ints
+    late_limbs: Ints
+    low: int
+
+
+class Cells(NamedTuple):
+    """Rows of a table that were added up before, by tick, each with its pane and group."""
+
+    tick: Ints
+    pane: Ints
+    late: Flags
+    place: Codes
+    n: Ints
+    least: Floats
+    most: Floats
+    limbs: Ints
+
+
+def no_cells() -> Cells:
+    """None of them."""
+    none, floats = np.empty(0, np.int64), np.empty(0)
+    late, place = np.empty(0, np.bool_), np.empty(0, np.int32)
+    return Cells(none, none, late, place, none, floats, floats, np.zeros((0, 0), np.int64))
 
 
 def empty_ring(n_panes: int, n_groups: int) -> Floats:
@@ -86,6 +116,8 @@ def _open_pane(table, newest, pane):  # type: ignore[no-untyped-def]
             clear(table.ring[p % n_panes, g])
         for g in range(table.late.shape[1]):
             clear(table.late[p % n_panes, g])
+        table.limbs[p % n_panes] = 0
+        table.late_limbs[p % n_panes] = 0
     return max(newest, pane)
 
 
@@ -96,7 +128,8 @@ def _fold(table, newest, rows, i, stop):  # type: ignore[no-untyped-def]
     ring, late_ring, width, start = table.ring, table.late, table.width, table.start
     paired, revise, n_panes = table.paired, table.revise, table.ring.shape[0]
     times, places, lates, xs, ys, ws = rows.ts, rows.place, rows.late, rows.x, rows.y, rows.w
-    weighted = len(ws) > 0
+    weighted, exact, low = len(ws) > 0, table.exact, table.low
+    summed = exact and table.limbs.shape[2] > 0
     for j in range(i, stop):
         ts, g, x = times[j], places[j], xs[j]
         w = ws[j] if weighted else 1.0
@@ -107,12 +140,45 @@ def _fold(table, newest, rows, i, stop):  # type: ignore[no-untyped-def]
             newest = _open_pane(table, newest, pane)
         if g < 0 or pane <= newest - n_panes or np.isnan(x) or np.isnan(w):
             continue
-        into = late_ring if lates[j] and not revise else ring
-        if not paired:
+        missed = lates[j] and not revise
+        into = late_ring if missed else ring
+        if exact:
+            _count(into[pane % n_panes, g], 1.0, x, x)
+            if summed:
+                sums = table.late_limbs if missed else table.limbs
+                add_limbs(sums[pane % n_panes, g], low, x)
+        elif not paired:
             add_single(into[pane % n_panes, g], x, w)
         elif not np.isnan(ys[j]):
             add_pair(into[pane % n_panes, g], x, ys[j])
     return newest
+
+
+@compiled
+def _take(table, newest, cells, i, tick):  # type: ignore[no-untyped-def]
+    """Merge the cells from i on that are due at a tick; return where the next ones begin."""
+    n_panes, summed = table.ring.shape[0], cells.limbs.shape[1] > 0
+    while i < len(cells.tick) and cells.tick[i] <= tick:
+        pane, g = cells.pane[i], cells.place[i]
+        if pane > newest:
+            newest = _open_pane(table, newest, pane)
+        if g >= 0 and pane > newest - n_panes:
+            ring = table.late if cells.late[i] else table.ring
+            _count(ring[pane % n_panes, g], cells.n[i], cells.least[i], cells.most[i])
+            if summed:
+                limbs = table.late_limbs if cells.late[i] else table.limbs
+                for k in range(cells.limbs.shape[1]):
+                    limbs[pane % n_panes, g, k] += cells.limbs[i, k]
+        i += 1
+    return newest, i
+
+
+@compiled
+def _count(acc, n, least, most):  # type: ignore[no-untyped-def]
+    """Count rows and their extremes; both zeros are one."""
+    acc[0] += n
+    acc[6] = min(acc[6], least + 0.0)
+    acc[7] = max(acc[7], most + 0.0)
 
 
 @compiled
@@ -124,12 +190,33 @@ def _merge(acc, other, paired, moments):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _join(acc, sums, other, limbs, g):  # type: ignore[no-untyped-def]
+    """Merge a pane of a group into what was merged before; what has no sums has no limbs."""
+    if other[0] > 0.0:
+        _count(acc, other[0], other[6], other[7])
+        if len(sums) > 0:
+            for i in range(len(sums)):
+                sums[i] += limbs[g, i]
+
+
+@compiled
+def _finish(acc, sums, table, op):  # type: ignore[no-untyped-def]
+    """Answer an aggregate; sums in limbs are rounded here, once."""
+    if table.exact and acc[0] > 0.0 and op in (SUM, AVG):
+        total = read_limbs(sums, table.low)
+        return total if op == SUM else total / acc[0]
+    return finish(acc, op)
+
+
+@compiled
 def _values(table, newest, first, last, end, g, asked, shape, moments, values):  # type: ignore[no-untyped-def]
     """Values of the queries first..last-1 for one group, by one pass from pane `end` back.
 
     Column 0 is the value, 1 and 2 the bar, 3 the number of rows.
     """
     acc, missed, n_panes = np.zeros(FIELDS), np.zeros(FIELDS), table.ring.shape[0]
+    sums = np.zeros(table.limbs.shape[2], np.int64)
+    late_sums = np.zeros(table.limbs.shape[2], np.int64)
     clear(acc)
     clear(missed)
     any_late = table.late.shape[1] > 0
@@ -138,16 +225,25 @@ def _values(table, newest, first, last, end, g, asked, shape, moments, values): 
         stop = max(end - shape.length[q], newest - n_panes)
         while pane > stop:
             if pane <= newest:
-                _merge(acc, table.ring[pane % n_panes, g], table.paired, moments)
-                if any_late:
-                    _merge(missed, table.late[pane % n_panes, g], table.paired, moments)
+                at = pane % n_panes
+                if table.exact:
+                    _join(acc, sums, table.ring[at, g], table.limbs[at], g)
+                    if any_late:
+                        _join(missed, late_sums, table.late[at, g], table.late_limbs[at], g)
+                else:
+                    _merge(acc, table.ring[at, g], table.paired, moments)
+                    if any_late:
+                        _merge(missed, table.late[at, g], table.paired, moments)
             pane -= 1
-        value = finish(acc, asked.op[q])
+        value = _finish(acc, sums, table, asked.op[q])
         values[q, 0], values[q, 1], values[q, 2], values[q, 3] = value, value, value, acc[0]
         if any_late and missed[0] > 0.0:
             whole = acc.copy()
-            _merge(whole, missed, table.paired, moments)
-            other = finish(whole, asked.op[q])
+            if table.exact:
+                _count(whole, missed[0], missed[6], missed[7])
+            else:
+                _merge(whole, missed, table.paired, moments)
+            other = _finish(whole, sums + late_sums, table, asked.op[q])
             if not np.isnan(value) and not np.isnan(other):
                 values[q, 1], values[q, 2] = min(value, other), max(value, other)
 
@@ -304,13 +400,13 @@ def _brings_revisions(rows, i, tick, table, n_queries):  # type: ignore[no-untyp
 
 
 @compiled
-def walk(rows, span, table, newest, asked, shape, memory, out):  # type: ignore[no-untyped-def]
+def walk(rows, cells, span, table, newest, asked, shape, memory, out):  # type: ignore[no-untyped-def]
     """Walk from the closed tick to the last tick: fold rows, check what is due, revise."""
     step = beat(asked.period)
     moments, n_groups = bool((asked.op >= VAR).any()), memory.shape[1]
     values = np.empty((len(asked.query), 4))
     tick, awake_until = span.tick, span.awake_until
-    n_rows, i, n_out = len(rows.tick), 0, 0
+    n_rows, i, n_out, taken = len(rows.tick), 0, 0, 0
     while True:
         coming = rows.tick[i] if i < n_rows else NEVER
         now = next_check(tick, step, asked.period, asked.patience, awake_until, span.rest, coming)
@@ -326,6 +422,7 @@ def walk(rows, span, table, newest, asked, shape, memory, out):  # type: ignore[
             )
         stop = run_end(rows.tick, i, tick)
         newest = _fold(table, newest, rows, i, stop)
+        newest, taken = _take(table, newest, cells, taken, tick)
         i = stop
         if fresh:
             awake_until = tick + span.rest
