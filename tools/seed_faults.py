@@ -37,7 +37,7 @@ RECORD = ROOT / ".reach"
 COPIED = (
     "src", "tests", "tools", "docs", "examples", "bench",
     "conftest.py", "pyproject.toml", "Makefile",
-    "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGES.md",
+    "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGES.md", "LICENSE",
     "requirements-dev.lock", ".ci",
 )  # fmt: skip
 COMMANDS = ("quick", "test", "nightly")

@@ -26,8 +26,10 @@ from streamgauge.audit.auditor import FOLDER as AUDITED
 from streamgauge.audit.ledger import Alarm, Ledger
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.kernel.files import write_json
+from streamgauge.log.home import Home
 from streamgauge.plan.alert import Target
 from streamgauge.results import follower
+from streamgauge.results.change_log import epochs_after
 from streamgauge.testing.waiting import wait_until
 from tests.alerts.world import Plant, Receiver
 
@@ -68,6 +70,44 @@ def watcher(plant: Plant) -> Iterator[Watcher]:
 
 def told(plant: Plant, alert: str) -> list[tuple[int, str]]:
     return [(crossing.n, crossing.state) for crossing in report.read(plant.gauge.home).of(alert)]
+
+
+class Counting(follower.Follower):
+    """A follower that keeps the numbers of epochs, unless it cannot."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home, "counting")
+        self.taken: list[int] = []
+        self.full = False
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.taken = state["taken"]
+
+    def saved(self) -> dict[str, Any]:
+        return {"taken": self.taken}
+
+    def take(self, epoch: int) -> None:
+        if self.full:
+            raise OSError("no space left")
+        self.taken.append(epoch)
+
+
+def test_an_epoch_that_could_not_be_taken_in_is_taken_in_after_a_restart(plant: Plant) -> None:
+    first = Counting(plant.gauge.home)
+    first.open()
+    plant.read(20)
+    assert first.step()
+    plant.read(30)
+    first.full = True
+    with pytest.raises(OSError, match="no space"):
+        first.step()
+    first.close()
+    second = Counting(plant.gauge.home)
+    second.open()
+    assert second.step()
+    assert not second.step()
+    second.close()
+    assert second.taken == epochs_after(plant.gauge.home, 0)[-2:]
 
 
 def test_a_crossing_is_told_with_the_answer_and_its_bar(

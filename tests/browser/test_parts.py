@@ -80,6 +80,20 @@ async () => {
   return [number(1234567), number(1234567.8), number(2.5e12), spoken(answer)];
 }
 """
+# Where the bars of answers of 5 begin and how wide they are, on a scale of 0 to 10.
+DRAWN = """
+async (ends) => {
+  const { bar } = await import("/page/bar.js");
+  const answer = {
+    value: 5, confidence: 1, basis: "interrupted", contract_met: false,
+    charges: [{ by: "interruption", width: null }],
+  };
+  return ends.map(([low, high]) => {
+    const piece = bar({ ...answer, low, high }, { low: 0, high: 10 }, 200).children[2];
+    return [Number(piece.getAttribute("x")), Number(piece.getAttribute("width"))];
+  });
+}
+"""
 
 
 def test_a_chart_has_few_lines_whatever_it_shows(served: Server, page: Page) -> None:
@@ -103,6 +117,12 @@ def test_numbers_read_as_they_are(served: Server, page: Page) -> None:
     assert "widened by interruption without bound" in told
 
 
+def test_a_bar_without_a_bound_reaches_to_the_end_of_its_scale(served: Server, page: Page) -> None:
+    show(page, served, "queries")
+    ends = [[4.0, 6.0], [None, 6.0], [4.0, None], [None, None]]
+    assert page.evaluate(DRAWN, ends) == [[80, 40], [0, 120], [80, 120], [0, 200]]
+
+
 def test_a_share_that_is_not_known_is_not_nothing(served: Server, page: Page) -> None:
     show(page, served, "queries")
     told = page.evaluate(AUDITED)
@@ -118,6 +138,17 @@ def test_a_query_that_is_not_there_yet_is_waited_for(
     expect(page.get_by_role("alert")).to_contain_text("no query named 'later'")
     scene.gauge.sql("CREATE QUERY later AS SELECT MAX(value) FROM plant [RANGE 10 SECONDS]")
     expect(page.get_by_role("heading", name="later")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_query_opens_whatever_its_name_holds(scene: Scene, served: Server, page: Page) -> None:
+    name = "in/out?a&b#50%"
+    scene.gauge.sql(f'CREATE QUERY "{name}" AS SELECT MAX(value) FROM plant [RANGE 10 SECONDS]')
+    scene.hear(2)
+    show(page, served, "queries")
+    page.get_by_role("link", name=name).click()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    expect(page.locator("main .value").first).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
 
 

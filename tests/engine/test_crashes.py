@@ -119,6 +119,22 @@ def test_killed_and_started_again(
     assert life(tmp_path, source) == expected
 
 
+def test_answers_of_an_epoch_that_is_not_committed_are_not_seen(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gauge = gauge_on(tmp_path / "home", source)
+    while gauge.answers().num_rows == 0:
+        assert gauge.step()
+    seen, epoch = gauge.answers(), gauge.home.committed()
+    monkeypatch.setattr(local_module, "commit", dying(local_module.commit, 1, after=False))
+    with pytest.raises(Killed):
+        gauge.step()
+    shard_module._RUNNING.clear()
+    assert gauge.home.answers(epoch + 1, 0).exists()
+    assert gauge.answers().equals(seen)
+    assert gauge.answers(since_epoch=epoch).num_rows == 0
+
+
 def test_a_half_written_file_is_never_seen(
     source: Path, expected: list[str], tmp_path: Path
 ) -> None:

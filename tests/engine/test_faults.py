@@ -252,6 +252,18 @@ def test_late_rows_are_charged_and_counted(tmp_path: Path, files: Path) -> None:
     assert gauge.progress().late == 1
 
 
+def test_a_newer_row_ends_the_doubt_that_a_late_one_left(tmp_path: Path, files: Path) -> None:
+    gauge = sg.connect(tmp_path / "home", engine="local")
+    gauge.stream("plant", source=sg.files(files), time="ts", key="series")
+    gauge.register(ask("sum", sg.total("value")))
+    write(files / "b.parquet", [("s1", 9, 1.0), ("s2", 3, 7.0)])
+    write(files / "c.parquet", [("s1", 10, 1.5), ("s2", 12, 4.0), ("s1", 20, 1.5)])
+    found = {(a.as_of - START) // SECOND: a for a in run_out(gauge)}
+    assert (found[9].low, found[9].high) == (3.0, 8.0)
+    assert (found[12].value, found[12].low, found[12].high) == (5.5, 5.5, 5.5)
+    assert found[12].contract_met
+
+
 def test_files_past_their_keep_are_let_go(tmp_path: Path) -> None:
     source = tmp_path / "csv"
     source.mkdir()

@@ -162,6 +162,17 @@ def test_times_between_and_times_moved_to_now(home: Home, tmp_path: Path) -> Non
     assert _writer(home, source, now=now + HOUR).score.shift == 1000 * HOUR - 10 * SECOND
 
 
+@pytest.mark.parametrize("speed", [1.0, 20.0, "max"])
+def test_a_slice_that_until_cuts_is_played_to_that_instant(
+    speed: Any, home: Home, tmp_path: Path
+) -> None:
+    _write(tmp_path / "data", "a", [0, 20, 21, 22, 25])
+    source = sg.replay(tmp_path / "data", speed=speed, until=T0 + 22 * SECOND)
+    # The tick is wider than the pace asks for, so no slice ends at 22 s whatever the speed.
+    _all(_writer(home, source, tick=10 * SECOND))
+    assert [at for at, _, _ in _played(home)] == [0, 20, 21]
+
+
 def test_a_loop_goes_on_in_event_time(home: Home, tmp_path: Path) -> None:
     _write(tmp_path / "data", "a", [0, 4, 9])
     source = sg.replay(tmp_path / "data", speed=10, loop=True)

@@ -134,6 +134,14 @@ def test_without_widgets_the_newest_answer_is_shown(
     assert "<svg" in shown["text/html"]
 
 
+def test_a_name_that_looks_like_markup_is_shown_as_text(scene: Scene) -> None:
+    scene.gauge.register(sg.Query("<b>heat</b>", "s", sg.total("x"), window=sg.Range("1 s")))
+    with sg.LiveAnswer(scene.gauge, "<b>heat</b>") as live:
+        waiting = live._repr_html_()
+    assert "&lt;b&gt;heat&lt;/b&gt;" in waiting
+    assert "<b>" not in waiting
+
+
 def test_rows_and_unknown_names_are_refused(scene: Scene) -> None:
     with pytest.raises(sg.StreamgaugeError, match="query 'hot' answers rows"):
         sg.LiveAnswer(scene.gauge, "hot")

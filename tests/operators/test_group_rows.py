@@ -60,6 +60,8 @@ AGGREGATES = {
     "corr": of("corr", x, n),
     "median": of("median", x),
     "high": of("quantile", n, literal(0.7)),
+    "lowest": of("quantile", x, literal(0)),
+    "highest": of("quantile", x, literal(1)),
     "first": of("first", x, n),
     "last": of("last", k, n),
     "some": Expr("filter", (of("sum", x), positive)),
@@ -220,6 +222,12 @@ def test_unknown_aggregates_and_shares_are_refused() -> None:
         grouped(delta, (), (("m", of("medain", x)),), {}, since=0)
     with pytest.raises(BindError, match="share between 0 and 1"):
         grouped(delta, (), (("m", of("quantile", x, literal(2.0))),), {}, since=0)
+
+
+def test_quantiles_of_nothing_and_of_all_are_the_ends_of_a_group() -> None:
+    delta = Delta.of(pa.table({"x": [2.0, 1.0, 4.0]}), 0)
+    ends = tuple((name, of("quantile", x, literal(share))) for name, share in (("a", 0), ("z", 1)))
+    assert grouped(delta, (), ends, {}, since=0).rows.to_pylist() == [{"a": 1.0, "z": 4.0}]
 
 
 def test_nothing_has_one_row_without_keys_and_none_with_them() -> None:

@@ -15,7 +15,11 @@ from streamgauge.operators.expression import Expr, column, literal
 from streamgauge.operators.functions import in_force
 from streamgauge.plan.nodes import Filter, Join, Node, Scan, Windowed
 from streamgauge.plan.rewrite import RULES, rewrite
-from streamgauge.plan.rules import drop_unused_columns, push_filter_below_time_window
+from streamgauge.plan.rules import (
+    drop_unused_columns,
+    equality_closure,
+    push_filter_below_time_window,
+)
 from streamgauge.plan.schema_of import schema_of
 from streamgauge.plan.tree import drawn
 from streamgauge.streams.schema import Schema
@@ -165,6 +169,15 @@ def test_a_filter_on_the_key_goes_below_a_window_by_key() -> None:
         assert pushed == Windowed(Filter(scan, same), window)
 
 
+@pytest.mark.parametrize("window", [Partition("k", 1), Session("10 s", "k")], ids=str)
+def test_a_filter_on_the_key_and_another_column_stays_above_a_window_by_key(
+    window: Window,
+) -> None:
+    either = Expr("or", (Expr("=", (column("k"), literal("a"))), ODD))
+    plan = Filter(Windowed(Scan("s", TICKS), window), either)
+    assert push_filter_below_time_window.apply(plan, {}) == plan
+
+
 def test_a_condition_on_the_right_stays_above_a_left_join() -> None:
     plan = rewrite(
         plan_of(
@@ -177,6 +190,21 @@ def test_a_condition_on_the_right_stays_above_a_left_join() -> None:
     assert str(joins[0].on) == "t.sym = s.sym AND t.size > 1"
     above = [node for node in plan.walk() if isinstance(node, Filter)]
     assert [str(node.where) for node in above] == ["s.sector IS NULL", "price > 1"]
+
+
+def test_a_condition_on_the_key_keeps_rows_of_a_left_join_without_a_partner() -> None:
+    registry = market()
+    plan = plan_of(
+        "SELECT t.sym, s.sector FROM trades [RANGE 9 SECONDS] t "
+        "LEFT JOIN symbols s ON t.sym = s.sym WHERE t.sym = 'a'"
+    )
+    world = World.of(registry.streams["trades"])
+    world.store("symbols", [{"sym": "b", "sector": "x", "since": 0}], 0)
+    row = {"sym": "a", "price": 1.0, "size": 1, "buy": True}
+    world.land("trades", [Row(1_000_000, row)])
+    world.advance("trades", 5_000_000)
+    for changed in (plan, equality_closure.apply(plan, {}), rewrite(plan, {})):
+        assert list(relation(changed, world, 2_000_000)) == [("a", None)]
 
 
 def test_streams_that_take_rows_back_keep_their_columns() -> None:

@@ -381,6 +381,13 @@ def test_summarising_that_eats_the_budget_is_left_alone() -> None:
     assert told[-1][1] == 0.5
 
 
+def test_matches_among_rows_given_up_untested_are_told_as_unseen() -> None:
+    """Nothing is learned of rows as they come, so half of those given up are expected to match."""
+    stream = Stream.random(3, 200)
+    told = stream.run(selection(), Allowance(50, insert=1.0, raw=0.5))
+    assert [tick[1:3] for tick in told] == [(0.5, 50.0), (0.5, 100.0), (0.5, 150.0)]
+
+
 def test_inserting_is_paid_for() -> None:
     stream = Stream.random(30, 200)
     told = stream.run(selection(spans=None), Allowance(50, insert=0.1, raw=1.0))

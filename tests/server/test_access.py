@@ -88,6 +88,13 @@ def test_statements_need_the_role_that_fits_what_they_do(guarded: Guarded) -> No
                 problem(response, 403)
 
 
+@pytest.mark.parametrize("kind", ["STREAM", "TABLE", "FUNCTION", "AGGREGATE", "ALERT", "SINK"])
+def test_authors_drop_nothing_but_what_authors_create(guarded: Guarded, kind: str) -> None:
+    text = {"text": f"DROP {kind} none"}
+    problem(guarded("author-0123").post("/v1/statements", json=text), 403)
+    problem(guarded("admin-01234").post("/v1/statements", json=text), 404)
+
+
 def test_too_many_requests(guarded: Guarded) -> None:
     client = guarded("reader-0123", rate=0.01)
     assert client.get("/v1/windows").status_code == 200

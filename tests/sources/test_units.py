@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,16 @@ def test_a_stream_of_seconds_is_refused_and_with_its_unit_answers(tmp_path: Path
     gauge.sql("CREATE QUERY n AS SELECT COUNT(v) FROM s [RANGE 1 MINUTE] EVERY 1 SECOND")
     gauge.step()
     assert gauge.latest("n")[0].value == 7.0
+
+
+def test_every_time_of_a_row_is_in_the_declared_unit(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"ts,sent,n\n{MILLIS},{MILLIS - 1},7\n")
+    source = (("kind", "files"), ("path", ""), ("format", "csv"), ("time_unit", "ms"))
+    stream = Stream("s", Schema.of(ts="time", sent="time", n="int"), "ts", (), source)
+    (row,) = parse_file(str(path), stream, arrived=NOW).table.to_pylist()
+    assert row["ts"] - row["sent"] == timedelta(milliseconds=1)
+    assert (row["ts"].timestamp(), row["n"]) == (SECONDS, 7)
 
 
 @pytest.mark.parametrize("path", ["s3://bucket/rows", "hdfs://a/b", "gs://x"])
