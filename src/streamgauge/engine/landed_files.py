@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
+import time
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +23,10 @@ from streamgauge.sources.settle import strays
 from streamgauge.streams.stream import Stream
 
 LOG = logging.getLogger(__name__)
+# Two changes of a folder within this time may have the same stamp.
+SETTLED_NS = 2_000_000_000
+# The lander's own letters begin with the number of their page.
+_LETTERS = re.compile(r"[a-z].*\.parquet$")
 
 
 @dataclass(slots=True)
@@ -32,6 +40,29 @@ class Draft:
     dead: int = 0
     unusable: dict[str, dict[int, int]] = field(default_factory=dict)
     widened: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Buried:
+    """Files of dead letters that others write, listed when their folder has changed."""
+
+    def __init__(self) -> None:
+        # The change of each folder after which nothing new lay there.
+        self._known: dict[Path, int] = {}
+
+    def new(self, folder: Path, taken: Collection[str]) -> list[str]:
+        """Paths of files that are not among those taken, in the order of their names."""
+        try:
+            changed = folder.stat().st_mtime_ns
+        except FileNotFoundError:
+            return []
+        if self._known.get(folder) == changed:
+            return []
+        with os.scandir(folder) as entries:
+            names = [entry.path for entry in entries if _LETTERS.match(entry.name)]
+        found = sorted(path for path in names if path not in taken)
+        if not found and time.time_ns() - changed > SETTLED_NS:
+            self._known[folder] = changed
+        return found
 
 
 def report(page: Page) -> None:

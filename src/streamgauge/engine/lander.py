@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from streamgauge.engine.catalog import newest_snapshot
 from streamgauge.engine.idleness import Idle, Idleness
 from streamgauge.engine.landed_files import (
+    Buried,
     Draft,
     as_written,
     has_strays,
@@ -34,7 +35,7 @@ from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.files import number_name, numbered, write_json
 from streamgauge.kernel.time import Duration, Instant, duration
 from streamgauge.log import batches, inbox
-from streamgauge.log.dead_letters import bury, read_letters, unusable_rows
+from streamgauge.log.dead_letters import bury, read_letters, read_losses, unusable_rows
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.segments import write_parquet
@@ -94,6 +95,7 @@ class Lander:
         self.landed: set[str] = set()
         self.lanes: dict[str, Lanes] = {}
         self.idleness = Idleness()
+        self.buried = Buried()
         self.meter = Meter(home)
         snapshot = newest_snapshot(home, self.number)
         self.snapshot = snapshot["registry"]["epoch"]
@@ -389,10 +391,9 @@ class Lander:
     def _count_buried(self, stream: Stream, draft: Draft) -> None:
         """Count the dead letters of rows that whoever wrote the files could not use."""
         taken = self.taken.get(stream.name, set())
-        for path in sorted(self.home.dead(stream.name).glob("[a-z]*.parquet")):
-            if str(path) not in taken:
-                self._lose(stream, read_letters(path), draft)
-                draft.taken.setdefault(stream.name, []).append(str(path))
+        for path in self.buried.new(self.home.dead(stream.name), taken):
+            self._lose(stream, read_losses(path), draft)
+            draft.taken.setdefault(stream.name, []).append(path)
 
     def _lose(self, stream: Stream, letters: pa.Table, draft: Draft) -> None:
         """Note in the page how many rows could not be used, and when they would have counted."""
