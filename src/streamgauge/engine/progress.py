@@ -122,6 +122,8 @@ class StreamRun:
                 fresh.append(piece)
             held = piece.n_panes if isinstance(piece, PANED) else 0
             piece.seat(bench, self.registry, queries)
+            if isinstance(piece, DeferralPiece | BoundsPiece):
+                self.opened += piece.ends(state.closed)
             old = not any(piece is other for other in fresh)
             if old and isinstance(piece, PANED) and piece.n_panes > held:
                 grown.append((piece, held))
