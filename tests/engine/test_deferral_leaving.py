@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from streamgauge.engine.latest import latest_answers
 from streamgauge.engine.reference import Row
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
+from streamgauge.plan.members import Members
 from streamgauge.plan.over import Over
 from streamgauge.plan.query import Query
 from streamgauge.results.change_log import answers, as_answers
@@ -214,3 +216,45 @@ def test_a_key_of_bounds_that_a_table_has_no_more_leaves(tmp_path: Path) -> None
     life.table(*held(("one", "a", 1.0), ("two", "b", 2.0)))
     life.page(**bounds(5, 6))
     assert groups(life, "q") == ["one", "two"]
+
+
+def put(root: Path, number: int, first: int, groups_of: str) -> None:
+    """Five seconds of two series with their groups."""
+    pairs = list(zip("ab", groups_of, strict=True))
+    cells = [(s * SECOND, k, g, 1.0) for s in range(first, first + 5) for k, g in pairs]
+    ts, k, g, x = zip(*cells, strict=True)
+    columns = {"ts": pa.array(ts, pa.timestamp("us", "UTC")), "k": k, "g": g, "x": x}
+    pq.write_table(pa.table(columns), root / f"{number}.parquet")
+
+
+@pytest.mark.parametrize("reload", [False, True])
+def test_views_of_answers_lose_what_has_ended(tmp_path: Path, *, reload: bool) -> None:
+    """A group without series, and a key that the table of members has no more."""
+    source, books = tmp_path / "in", tmp_path / "books.parquet"
+    source.mkdir()
+    pq.write_table(pa.table({"book": ["one", "two"], "symbol": ["a", "b"]}), books)
+    gauge = sg.connect(tmp_path / "home", engine="local")
+    gauge.sql(
+        "CREATE STREAM walk (ts TIME, k STRING, g STRING, x FLOAT) "
+        f"FROM FILES '{source}' TIME ts KEY k FUTURE ANY; CREATE TABLE held FROM '{books}'"
+    )
+    members = Members("held", "symbol", ("book",))
+    gauge.register(
+        Query("floors", "walk", sg.avg("x"), contract=OWED, group_by="g"),
+        Query("books", "walk", sg.avg("x"), contract=OWED, members=members),
+    )
+    gauge.sql("CREATE QUERY by_floor AS SELECT g, value FROM floors")
+    gauge.sql("CREATE QUERY by_book AS SELECT book, value FROM books")
+    put(source, 0, 0, "uv")
+    gauge.step()
+    assert sorted(gauge.rows("by_floor")["g"].to_pylist()) == ["u", "v"]
+    assert sorted(gauge.rows("by_book")["book"].to_pylist()) == ["one", "two"]
+    pq.write_table(pa.table({"book": ["two"], "symbol": ["b"]}), books)
+    gauge.sql("REFRESH TABLE held")
+    put(source, 1, 5, "vv")
+    if reload:
+        shard.forget(gauge.home)
+    gauge.step()
+    assert gauge.rows("by_floor")["g"].to_pylist() == ["v"]
+    assert gauge.rows("by_book")["book"].to_pylist() == ["two"]
+    assert [a.group for a in gauge.latest("books")] == [("two",)]
