@@ -471,15 +471,13 @@ def connect(
     Parameters
     ----------
     home
-        Directory of the gauge; on a cluster, one that all workers see. A Spark master such as
-        spark://host:7077 may stand here too; the home is then gauge-home.
+        Directory that all workers see. Or a Spark master: the home is then gauge-home.
     engine
         spark, or local: the same work in one thread without a JVM.
     master
         Spark master; all local cores when None.
     shards
-        Shares the queries are split into; fixed when the home is made. One per core by default,
-        one in all for the local engine.
+        Shares of the work, fixed when the home is made. Default: one per core; 1 on one thread.
     max_rows
         Rows a stream may put into one epoch.
     settings
@@ -493,8 +491,7 @@ def connect(
     data_roots
         Directories that clients of a server or a control topic may name files in. Default: none.
     exchange
-        Whether the rows of an epoch are read once and sent to the shards that need them, instead of
-        read by every shard. Answers are the same. Default: when it costs less.
+        Whether rows are read once and sent to their shards. Default: where that costs less.
     """
     if _MASTER.match(str(home)):
         home, master = "gauge-home", str(home)

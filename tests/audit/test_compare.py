@@ -85,6 +85,20 @@ def test_one_group_is_followed_and_all_are_compared() -> None:
     assert [unit.missed for unit in found.units] == [0.0]
 
 
+def test_nothing_stands_for_a_group_that_has_left_and_another_is_followed() -> None:
+    bars = StandingBars(throughout=False)
+    bars.take([], [row(0, 0.0, group=group) for group in "ab"], [])
+    first = [row(1, 0.0, 1.0, group=group) for group in "ab"]
+    end = row(3, 0.0, group="a", basis="empty")
+    found = bars.take([*first, end], [end], ticks(1, 4))
+    # Both groups at 1 and 2, then one of them.
+    assert (found.comparisons, found.misses) == (6, 0)
+    assert [unit.weight for unit in found.units] == [2 / 16]
+    more = [row(at, 0.0, 1.0, group="b") for at in (5, 7)]
+    found = bars.take(more, [row(5, 0.0, group="b")], ticks(5, 7))
+    assert [unit.weight for unit in found.units] == [2 / 16]
+
+
 def test_rounding_is_no_miss_and_an_exact_answer_that_is_off_is_a_sure_one() -> None:
     found = Found()
     assert not found.judge(row(0, 1e6), 1e6 * (1.0 + 1e-12), 0)

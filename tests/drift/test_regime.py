@@ -7,10 +7,16 @@ import pytest
 
 from streamgauge.drift.cells import ASKED, TIMER, WATCH, Links, fresh
 from streamgauge.drift.paths import no_paths, with_room
-from streamgauge.drift.regime import choose
+from streamgauge.drift.regime import choose, watched_share
 from streamgauge.operators.emission import ALWAYS
 
 pytestmark = pytest.mark.slow
+
+
+def test_nothing_is_shared_out_where_all_cells_ask_to_be_watched() -> None:
+    """However many they are: 20,000 cells by watch cost more than a tick has."""
+    assert watched_share(10.0, 140_000.0, 0.0) == 1.0
+    assert watched_share(10.0, 140_000.0, 70.0) == 0.0
 
 
 @pytest.mark.parametrize(("share", "regime", "due"), [(1.0, WATCH, int(ALWAYS)), (0.0, TIMER, 500)])

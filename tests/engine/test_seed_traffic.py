@@ -282,10 +282,17 @@ def test_router_streams_within_an_error(tmp_path: Path, shards: int) -> None:
         joined[when] = sum(ends[saddr] for saddr, _ in sent["r1"])
     pairs = {when: len(sent["r1"]) * len(sent["r2"]) for when, sent in counts.items()}
     check_bars(stage.numbers("joined"), joined, pairs)
+    listed: set[tuple[object, ...]] = set()
     for answer in stage.numbers("top"):
+        if answer.ends_group:
+            assert answer.group in listed
+            listed.remove(answer.group)
+            continue
+        listed.add(answer.group)
         sent = Counter(during(rows["r1"], answer.as_of))
         assert answer.low <= sent[answer.group] <= answer.high
         assert answer.high - answer.low <= 0.01 * sent.total()
+    assert listed == {answer.group for answer in stage.gauge.latest("top")}
 
 
 # Hosts of an organization

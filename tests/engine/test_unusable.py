@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,10 @@ import pytest
 
 import streamgauge as sg
 from streamgauge.contracts.answer import Answer
+from streamgauge.engine.landed_files import Buried
+from streamgauge.engine.unusable import Losses
 from streamgauge.kernel.time import SECOND, instant, instant_text
+from streamgauge.log.dead_letters import read_losses, unusable_rows
 from streamgauge.log.journal import Journal
 from streamgauge.results.change_log import as_answers
 from streamgauge.server.bodies import Body
@@ -250,3 +254,60 @@ def test_show_and_describe_tell_it(tmp_path: Path) -> None:
     assert gauge.sql("SHOW STREAMS")["dead_letters"].to_pylist() == ["1"]
     assert gauge.sql("DESCRIBE s")["role"].to_pylist() == ["time", "key", "widened from int"]
     assert gauge.sql("SHOW ANSWERS")["coverage"].to_pylist() == [0.75]
+
+
+def test_latest_marks_the_answers_of_all_groups_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of queries that answer at each check, and of those that stand until they change."""
+    kept = sg.Query("kept", "s", sg.count(), window=sg.Range("4 s"), group_by="k")
+    asked = [
+        sg.Query("n", "s", COUNT.select, window=COUNT.window, answer=COUNT.answer, group_by="k")
+    ]
+    rows: list[Row] = [(1 + n / 100, f"k{n}", n) for n in range(50)]
+    write(tmp_path / "in" / "a.csv", [*rows, (1.6, "x", "?"), (2, "k1", 1), (3, "k1", 1)])
+    gauge = opened(tmp_path, [*asked, kept], shards=2, schema=DECLARED)
+    run_out(gauge)
+    calls: list[int] = []
+    plain = Losses.coverage
+    monkeypatch.setattr(Losses, "coverage", lambda *a: calls.append(len(a[2])) or plain(*a))
+    found = gauge.latest()
+    assert len(found) == 100
+    assert {(answer.contract_met, answer.coverage < 1.0) for answer in found} == {(False, True)}
+    # On each shard: at the instants of the answers, and at the instant reached.
+    assert len(calls) <= 4
+
+
+def test_a_folder_of_letters_is_listed_when_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, looks = tmp_path / "dead", Buried()
+    assert looks.new(folder, set()) == []
+    folder.mkdir()
+    first, second = (str(folder / f"push-{n}.parquet") for n in (1, 2))
+    Path(first).touch()
+    (folder / "000000000007-000001.parquet").touch()
+    (folder / ".push-3.parquet.tmp").touch()
+    # A file that comes within the stamp of the last change is seen; one that is not taken, again.
+    assert looks.new(folder, {first}) == []
+    Path(second).touch()
+    assert [looks.new(folder, {first}) for _ in range(2)] == [[second]] * 2
+    os.utime(folder, ns=(0, 0))
+    assert [looks.new(folder, {first}) for _ in range(2)] == [[second]] * 2
+    assert looks.new(folder, {first, second}) == []
+    with monkeypatch.context() as patched:
+        patched.setattr("os.scandir", lambda _: pytest.fail("listed without a change"))
+        assert looks.new(folder, {first, second}) == []
+    (folder / "push-4.parquet").touch()
+    assert looks.new(folder, {first, second}) == [str(folder / "push-4.parquet")]
+
+
+def test_losses_are_read_without_the_rows(tmp_path: Path) -> None:
+    letters = {"origin": ["a", "b"], "reason": ["?", "?"], "row": ["1", "2"]}
+    pq.write_table(pa.table(letters), tmp_path / "old.parquet")
+    more = {**letters, "at": pa.array([5, None], pa.int64()), "rows": pa.array([1, 3], pa.int64())}
+    pq.write_table(pa.table(more), tmp_path / "new.parquet")
+    old, new = (read_losses(str(tmp_path / f"{name}.parquet")) for name in ("old", "new"))
+    assert (old.num_rows, unusable_rows(old, 1, 0)) == (2, {})
+    assert (new.num_rows, unusable_rows(new, 1, 0)) == (2, {0: 3, 5: 1})
+    assert new.column_names == ["at", "rows"]

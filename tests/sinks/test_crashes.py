@@ -52,7 +52,8 @@ def world(tmp_path: Path, server: PostgresServer) -> World:
 def deliver(world: World) -> None:
     """Deliver all in this thread."""
     registry = world.gauge.registry()
-    known = Known(registry.sinks["out"], registry.queries, world.gauge.home.committed())
+    versions = {name: standing.version for name, standing in registry.queries.items()}
+    known = Known(registry.sinks["out"], versions, world.gauge.home.committed())
     delivery = Delivery(world.gauge.home, known)
     delivery.open()
     try:

@@ -14,6 +14,7 @@ from streamgauge.kernel.errors import TargetFailure
 from streamgauge.results.change_log import epochs_after
 from streamgauge.sinks.batch import read_batch
 from streamgauge.sinks.table import TableWriter
+from streamgauge.testing.waiting import wait_until
 from tests.postgres_server import PostgresServer, postgres
 from tests.sinks.world import World, as_rows, as_told, rows_in
 
@@ -72,6 +73,35 @@ def test_a_table_holds_what_latest_says(
     assert {(row["query"], row["version"]) for row in rows_in(server.whole_url, table)} == {
         ("sites", 2)
     }
+
+
+def test_what_has_left_the_latest_answers_has_left_the_table(
+    world: World, server: PostgresServer, table: str
+) -> None:
+    """Items that dropped out of a list, and a query that was altered to one without answers."""
+    listed = "SELECT TOP_K(site, 1) FROM plant [RANGE 2 SECONDS] EVERY 1 SECOND"
+    world.gauge.sql(f"CREATE QUERY busiest AS {listed}")
+    world.gauge.create_sink("out", sg.to_postgres(server.sink_url, table))
+    world.gauge.start()
+    world.read(80, 90)
+    for site in ("south", "east"):
+        world.read(80, 90, 85, site=site)
+    world.deliver()
+    rows = rows_in(server.whole_url, table)
+    assert as_rows(rows) == as_told(world.gauge)
+    assert [row["key"] for row in rows if row["query"] == "busiest"] == ['["east"]']
+    world.gauge.sql(
+        "ALTER QUERY sites AS SELECT site, AVG(value) FROM plant [RANGE 2 SECONDS] "
+        "WHERE value > 1000 GROUP BY site EVERY 1 SECOND"
+    )
+    world.read(80, 90, site="east")
+    world.deliver()
+    wait_until(
+        lambda: as_rows(rows_in(server.whole_url, table)) == as_told(world.gauge),
+        20,
+        what="a table without the earlier version",
+    )
+    assert {row["query"] for row in rows_in(server.whole_url, table)} == {"busiest", "heat"}
 
 
 def test_a_sink_begins_with_its_birth_or_with_history(

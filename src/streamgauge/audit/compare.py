@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from streamgauge.contracts.answer import EMPTY
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.plan.shadows import EXACT_SHADOW, TICKS_SHADOW
@@ -43,6 +44,11 @@ class Row(NamedTuple):
         """Whether there is a value that a silence does not put in doubt."""
         known = self.value is not None and not math.isnan(self.value)
         return known and self.basis != "interrupted" and not self.revision
+
+    @property
+    def ends_group(self) -> bool:
+        """Whether its group has left: nothing stands after it."""
+        return bool(self.group) and self.basis == EMPTY
 
     def tells(self, answer: Row) -> bool:
         """Whether this is a truth that an answer can be compared with: a number, of as much.
@@ -146,7 +152,15 @@ class StandingBars:
                 self._truth[row.group] = row
             else:
                 self._tick(at, found)
+            if kind < 2 and row.ends_group:
+                self._end(row.group, self._truth if kind else self._held)
         return found
+
+    def _end(self, group: str, kept: dict[str, Row]) -> None:
+        """Nothing stands for a group that has left; another one is followed in its place."""
+        del kept[group]
+        if group == self._chosen and kept is self._held:
+            self._chosen, self._whole = None, False
 
     def leave(self) -> None:
         """Forget what stands: the query pauses, and what comes meanwhile is not looked at."""

@@ -10,8 +10,11 @@ import numpy as np
 from streamgauge.drift.block import Block
 from streamgauge.drift.cells import TIMER, WATCH, Links, Memory, Records
 from streamgauge.kernel.jit import compiled
+from streamgauge.operators.accumulate import COUNT
 from streamgauge.operators.emission import (
+    ALWAYS,
     COVERAGE,
+    EMPTIED,
     GROUP,
     HIGH,
     LOW,
@@ -24,6 +27,7 @@ from streamgauge.operators.emission import (
     TICK,
     VALUE,
     Floats,
+    Ints,
     grown,
 )
 
@@ -37,7 +41,7 @@ class Scene(NamedTuple):
     """All that a walk over a block reads, and the memory it writes.
 
     `tables` are those of the deadlines, by law; ticks are `spacing` apart as a rule, and an
-    interrupted answer is given again after `again` ticks.
+    interrupted answer is given again after `again` ticks. `groups` are the cells that are groups.
     """
 
     block: Block
@@ -49,6 +53,7 @@ class Scene(NamedTuple):
     spacing: float
     again: int
     epoch: int
+    groups: Ints = np.empty(0, np.int64)
 
 
 @compiled
@@ -98,6 +103,32 @@ def publish(c, mine, asked, tick, value, slope, found, epoch, out, n_out):  # ty
     # Which regime gave it; revisions are not made here.
     row[REVISION] = mine.given
     row[SPENT], row[SLOPE] = 2.0 * eps, slope
+    return out, n_out + 1
+
+
+@compiled
+def leave(c, tick, found, scene, out, n_out):  # type: ignore[no-untyped-def]
+    """Say that a group has nothing to answer from; it begins anew with its next value.
+
+    Said once: of a group that has answered.
+    """
+    mine, asked = scene.memory.cell[c], scene.cells[c]
+    if not asked.grouped or mine.evaluations == 0:
+        return out, n_out
+    counted = asked.op == COUNT and asked.window == 0
+    value = 0.0 if counted else np.nan
+    out = grown(out, n_out)
+    row = out[n_out]
+    row[QUERY], row[GROUP], row[TICK], row[VALUE] = asked.query, c, tick, value
+    row[LOW], row[HIGH] = value, value
+    row[COVERAGE], row[SILENT] = covered(mine, asked, tick, found), EMPTIED
+    row[REVISION] = TIMER if mine.regime == TIMER else WATCH
+    row[SPENT], row[SLOPE] = 0.0, 0.0
+    mine.value, mine.since = np.nan, ALWAYS
+    mine.slope = mine.below = mine.above = 0.0
+    mine.seen = mine.moved = mine.squares = mine.foretold = 0.0
+    mine.trust = mine.wait = mine.usual = mine.coverage = 0.0
+    mine.credit, mine.silent, mine.epoch, mine.evaluations, mine.given = 0, 0, 0, 0, 0
     return out, n_out + 1
 
 

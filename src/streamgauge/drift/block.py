@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streamgauge.drift.paths import take_in
 from streamgauge.kernel.jit import compiled
-from streamgauge.operators.emission import ALWAYS, Floats, Ints
+from streamgauge.operators.emission import ALWAYS, NEVER, Floats, Ints
 
 # Columns of the model of a series.
 MU, VAR, SPAN = range(3)
@@ -33,7 +33,8 @@ class Block(NamedTuple):
     `steady` which series were never silent in it. `model` has the drift, the variance and the span
     of each, side by side as every evaluation reads them. `other` is as `value` had no row been
     late, and empty where no row was. `prior` is the tick walked ahead of the block; `fresh` says
-    which ticks have rows of any series.
+    which ticks have rows of any series. A series is gone after `limit` ticks without a row, and its
+    usual gap where that is known; `lasting` says which were never gone in the block.
     """
 
     ticks: Ints
@@ -45,18 +46,27 @@ class Block(NamedTuple):
     other: Floats
     prior: int
     fresh: npt.NDArray[np.uint8]
+    lasting: npt.NDArray[np.uint8]
+    limit: int
 
 
-def room(n_series: int, ticks: Ints, prior: int = int(ALWAYS)) -> Block:
+def room(n_series: int, ticks: Ints, prior: int = int(ALWAYS), limit: int = int(NEVER)) -> Block:
     """A block to be filled."""
     n, t = n_series, len(ticks)
     none = np.empty((0, 0))
     came = np.zeros((n, t), np.uint8)
     before = np.full(n, ALWAYS, np.int64)
     steady, model = np.ones(n, np.uint8), np.empty((n, 3))
+    fresh, lasting = np.zeros(t, np.uint8), np.ones(n, np.uint8)
     return Block(
-        ticks, np.empty((n, t)), came, before, steady, model, none, prior, np.zeros(t, np.uint8)
+        ticks, np.empty((n, t)), came, before, steady, model, none, prior, fresh, lasting, limit
     )
+
+
+@compiled
+def is_gone(quiet, gap, limit):  # type: ignore[no-untyped-def]
+    """Whether a series is gone after so many ticks without a row."""
+    return quiet > limit and (np.isinf(gap) or quiet > gap)
 
 
 @compiled
@@ -100,6 +110,7 @@ def fill(block, paths, rows, start, stop, revise, newest):  # type: ignore[no-un
         if at != ALWAYS and len(ticks) > 0:
             longest = max(longest, ticks[-1] - at)
         block.steady[s] = longest <= paths[s].gap
+        block.lasting[s] = not is_gone(longest, paths[s].gap, block.limit)
         block.model[s, MU], block.model[s, VAR] = paths[s].mu, paths[s].var
         block.model[s, SPAN] = paths[s].span if paths[s].items >= ENOUGH else 0.0
     return missed

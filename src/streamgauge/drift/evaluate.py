@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamgauge.drift.block import MU, SPAN, VAR, age
+from streamgauge.drift.block import MU, SPAN, VAR, age, is_gone
 from streamgauge.drift.cells import TIMER
 from streamgauge.kernel.jit import compiled
 from streamgauge.operators.accumulate import AVG, COUNT, MAX, MIN, SUM
@@ -121,9 +121,23 @@ def foremost(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def deserted(c, j, block, paths, links):  # type: ignore[no-untyped-def]
+    """Whether all series of a group have left it at a tick of the block, or are gone."""
+    for i in range(links.pointer[c], links.pointer[c + 1]):
+        s = links.member[i]
+        if np.isnan(block.value[s, j]):
+            continue
+        if block.lasting[s] or not is_gone(age(block, s, j), paths[s].gap, block.limit):
+            return False
+    return True
+
+
+@compiled
 def reading(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
     """The reading of a cell at a tick of the block."""
     op = cells[c].op
+    if cells[c].grouped and deserted(c, j, block, paths, links):
+        return Reading(np.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, np.nan, np.nan)
     if op in (MAX, MIN):
         return foremost(c, j, block, paths, cells, links)
     found = linear(c, j, block, paths, cells, links)
@@ -168,11 +182,15 @@ def plain(c, block, cells, links):  # type: ignore[no-untyped-def]
     if not is_linear(cells[c].op) or cells[c].born != ALWAYS or len(block.other) > 0:
         return False
     weighted, mass = len(links.weight) > 0, 0.0
+    lasting = not cells[c].grouped
     for i in range(links.pointer[c], links.pointer[c + 1]):
         s = links.member[i]
         if not block.steady[s] or np.isnan(block.value[s, 0]):
             return False
+        lasting = lasting or block.lasting[s] != 0
         mass += links.weight[i] if weighted else 1.0
+    if not lasting:
+        return False
     return mass != 0.0 or (cells[c].op == SUM and links.pointer[c + 1] > links.pointer[c])
 
 
@@ -210,9 +228,28 @@ def _turn(block, path, s, after, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def next_end(c, after, scene):  # type: ignore[no-untyped-def]
+    """The first tick of the block after one at which a group has no series any more."""
+    block, links = scene.block, scene.links
+    if not scene.cells[c].grouped:
+        return NEVER
+    for i in range(links.pointer[c], links.pointer[c + 1]):
+        s = links.member[i]
+        if block.lasting[s] and not np.isnan(block.value[s, 0]):
+            return NEVER
+    for j in range(len(block.ticks)):
+        if block.ticks[j] > after and deserted(c, j, block, scene.paths, links):
+            return block.ticks[j]
+    return NEVER
+
+
+@compiled
 def next_turn(c, after, scene):  # type: ignore[no-untyped-def]
-    """The first tick of the block after one at which a member of a cell falls silent or is back."""
-    block, links, first = scene.block, scene.links, NEVER
+    """The first tick of the block after one at which a cell must be looked at by its members.
+
+    One falls silent or is back, or none is left.
+    """
+    block, links, first = scene.block, scene.links, next_end(c, after, scene)
     if scene.cells[c].op == COUNT:
         return first
     for i in range(links.pointer[c], links.pointer[c + 1]):
@@ -224,8 +261,12 @@ def next_turn(c, after, scene):  # type: ignore[no-untyped-def]
 
 @compiled
 def wake(scene):  # type: ignore[no-untyped-def]
-    """Bring deadlines forward to the first tick at which a member falls silent or is back."""
+    """Bring deadlines forward to the first tick at which members ask for a look."""
     memory, cells = scene.memory, scene.cells
+    for c in scene.groups:
+        mine = memory.cell[c]
+        if mine.regime == TIMER and mine.evaluations > 0 and not cells[c].paused:
+            memory.due[c] = min(memory.due[c], next_end(c, ALWAYS, scene))
     if not turning(scene.block, scene.paths):
         return
     for c in range(len(cells)):

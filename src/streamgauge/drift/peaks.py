@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from streamgauge.drift.answer import note_wait, outside, publish, tolerance, watched
+from streamgauge.drift.answer import leave, note_wait, outside, owed, publish, tolerance, watched
 from streamgauge.drift.cells import TIMER
 from streamgauge.drift.deadline import ABOVE, wait
-from streamgauge.drift.evaluate import next_turn, plain, reading, values
+from streamgauge.drift.evaluate import Reading, next_turn, plain, reading, values
 from streamgauge.drift.extremes import phi1, push, run, top
 from streamgauge.drift.timer import judge, stirred
 from streamgauge.kernel.jit import compiled
@@ -111,6 +111,21 @@ def answer_peak(c, tick, peak, found, scene, extremes, out, n_out):  # type: ign
 
 
 @compiled
+def outlast(c, tick, peak, found, scene, out, n_out):  # type: ignore[no-untyped-def]
+    """Answer for a group without series by what its window still holds, until that is nothing."""
+    mine, asked = scene.memory.cell[c], scene.cells[c]
+    if np.isnan(peak):
+        return leave(c, tick, found, scene, out, n_out)
+    if not asked.grouped or mine.evaluations == 0:
+        return out, n_out
+    kept = Reading(peak, 0.0, 0.0, 0.0, 0, 0, 0.0, peak, peak)
+    if outside(mine, asked, tick, peak) or owed(mine, asked, tick, peak, kept, scene.again):
+        note_wait(mine, tick)
+        out, n_out = publish(c, mine, asked, tick, peak, 0.0, kept, scene.epoch, out, n_out)
+    return out, n_out
+
+
+@compiled
 def _watch_peak(c, peaks, scene, extremes, out, n_out):  # type: ignore[no-untyped-def]
     """Compare a watched extreme at each tick of the block."""
     block, cells = scene.block, scene.cells
@@ -121,6 +136,8 @@ def _watch_peak(c, peaks, scene, extremes, out, n_out):  # type: ignore[no-untyp
         found = reading(c, j, block, scene.paths, cells, scene.links)
         if found.known > 0:
             out, n_out = answer_peak(c, tick, peaks[j], found, scene, extremes, out, n_out)
+        else:
+            out, n_out = outlast(c, tick, peaks[j], found, scene, out, n_out)
     return out, n_out
 
 
@@ -141,6 +158,7 @@ def _time_peak(c, scratch, peaks, scene, extremes, out, n_out):  # type: ignore[
             if found.known > 0:
                 out, n_out = answer_peak(c, tick, peaks[j], found, scene, extremes, out, n_out)
             else:
+                out, n_out = outlast(c, tick, peaks[j], found, scene, out, n_out)
                 memory.due[c] = tick + 1
     return out, n_out, extremes
 

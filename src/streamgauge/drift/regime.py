@@ -41,7 +41,9 @@ def watched_share(rows_per_tick: float, asked: float, open_to_choice: float) -> 
     (1.0, 0.25)
     """
     left = max(LEAST, SHARE * ROW * rows_per_tick) - asked
-    return 1.0 if left >= open_to_choice else max(0.0, left / open_to_choice)
+    if open_to_choice == 0.0 or left >= open_to_choice:
+        return 1.0
+    return max(0.0, left / open_to_choice)
 
 
 @compiled

@@ -13,9 +13,10 @@ import math
 
 import numpy as np
 
+from streamgauge.drift.answer import leave
 from streamgauge.drift.cells import TIMER
-from streamgauge.drift.evaluate import reading, wake
-from streamgauge.drift.peaks import answer_peak, over_window
+from streamgauge.drift.evaluate import deserted, reading, wake
+from streamgauge.drift.peaks import answer_peak, outlast, over_window
 from streamgauge.drift.walk import answer_timed, answer_watched
 from streamgauge.kernel.jit import compiled
 from streamgauge.operators.accumulate import AVG
@@ -76,6 +77,8 @@ def _due(j, scene, due, costs):  # type: ignore[no-untyped-def]
         if timer and memory.due[c] > tick:
             continue
         cost = price(c, j, scene)
+        if cells[c].grouped and deserted(c, j, scene.block, scene.paths, scene.links):
+            cost = 0
         if cost > 0:
             due[n], costs[n] = c, cost
             n += 1
@@ -115,6 +118,26 @@ def _chosen(j, before, due, costs, pools, scene):  # type: ignore[no-untyped-def
 
 
 @compiled
+def _end_groups(j, done, scratch, peaks, scene, extremes, out, n_out):  # type: ignore[no-untyped-def]
+    """Let groups without series end at a tick: that reads no member, so capacity is no matter."""
+    block, cells, tick = scene.block, scene.cells, scene.block.ticks[j]
+    for c in scene.groups:
+        if scene.memory.cell[c].evaluations == 0 or cells[c].paused or tick < cells[c].opened:
+            continue
+        if not deserted(c, j, block, scene.paths, scene.links):
+            continue
+        found = reading(c, j, block, scene.paths, cells, scene.links)
+        if cells[c].window > 0:
+            deque = cells[c].deque
+            extremes = over_window(c, done[deque], j + 1, scratch, peaks, scene, extremes)
+            done[deque] = j + 1
+            out, n_out = outlast(c, tick, peaks[j], found, scene, out, n_out)
+        else:
+            out, n_out = leave(c, tick, found, scene, out, n_out)
+    return out, n_out, extremes
+
+
+@compiled
 def walk_within(scene, before, pools, extremes, out):  # type: ignore[no-untyped-def]
     """Bring all cells over a block of ticks within a capacity; `before` is the tick ahead of it."""
     cells, memory, block = scene.cells, scene.memory, scene.block
@@ -126,6 +149,7 @@ def walk_within(scene, before, pools, extremes, out):  # type: ignore[no-untyped
     wake(scene)
     for j in range(n):
         tick = block.ticks[j]
+        out, n_out, extremes = _end_groups(j, done, scratch, peaks, scene, extremes, out, n_out)
         n_due = _due(j, scene, due, costs)
         for c in _chosen(j, before, due[:n_due], costs[:n_due], pools, scene):
             timer = memory.cell[c].regime == TIMER

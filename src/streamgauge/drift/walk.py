@@ -7,6 +7,7 @@ import numpy as np
 from streamgauge.drift.answer import (
     ONE,
     PATIENCE,
+    leave,
     note_wait,
     outside,
     owed,
@@ -113,6 +114,8 @@ def _walk_watched(c, scratch, scene, out, n_out):  # type: ignore[no-untyped-def
             found = reading(c, j, block, scene.paths, cells, links)
         if found.known > 0:
             out, n_out = answer_watched(c, block.ticks[j], found, scene, out, n_out)
+        else:
+            out, n_out = leave(c, block.ticks[j], found, scene, out, n_out)
     return out, n_out
 
 
@@ -142,6 +145,7 @@ def walk(scene, extremes, out):  # type: ignore[no-untyped-def]
             j = np.searchsorted(ticks, due[c])
             found = reading(c, j, block, paths, cells, links)
             if found.known == 0:
+                out, n_out = leave(c, ticks[j], found, scene, out, n_out)
                 due[c] = ticks[j] + 1
             else:
                 out, n_out = answer_timed(c, ticks[j], found, scene, out, n_out)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.engine.pieces import Bench, Given, arrivals
+from streamgauge.engine.pieces import Bench, Given, arrivals, ended
 from streamgauge.engine.roster import Kin
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.teams import Keys, team_key, teams_of
@@ -67,6 +67,7 @@ class BoundsPiece:
     kin: dict[str, Kin] = field(default_factory=dict)
     compiled: Compiled | None = None
     compiled_for: int = STEADY
+    left: list[tuple[Standing, list[str]]] = field(default_factory=list)
 
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries of this shard; cells that stay keep their memory."""
@@ -123,10 +124,35 @@ class BoundsPiece:
             places += [old.get((number, version, text), -1) for text in names]
         if who == self.who and texts == self.texts:
             return
+        self._note_left(old, who, texts)
         taken = np.array(places, np.int64)
         memory = np.zeros((len(taken), MEMORY))
         memory[taken >= 0] = self.memory[taken[taken >= 0]]
         self.who, self.texts, self.memory = who, texts, memory
+
+    def _note_left(
+        self,
+        old: dict[tuple[int, int, str], int],
+        who: list[tuple[int, int, int]],
+        texts: list[str],
+    ) -> None:
+        """Note the keys with an answer that the table of a query has no more."""
+        listed = {(s.id, s.version): s for s in self.standings if s.query.members is not None}
+        if not listed:
+            return
+        owner = [(number, version) for number, version, size in who for _ in range(size)]
+        kept = set(zip(owner, texts, strict=True))
+        gone: dict[tuple[int, int], list[str]] = {}
+        for (number, version, text), place in old.items():
+            key = number, version
+            if key in listed and (key, text) not in kept and self.memory[place, GIVEN] != 0.0:
+                gone.setdefault(key, []).append(text)
+        self.left += [(listed[key], found) for key, found in gone.items()]
+
+    def ends(self, tick: int) -> list[Given]:
+        """Tell once which keys a change has taken away, as of a tick."""
+        left, self.left = self.left, []
+        return [ended(standing, texts, tick) for standing, texts in left]
 
     def _arranged(self, bench: Bench) -> Compiled:
         """Cells that are looked at, in order of their teams."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from streamgauge.contracts.contract import Contract
 from streamgauge.drift import block as blocks
 from streamgauge.drift import extremes as deques
 from streamgauge.drift.answer import Scene
@@ -20,7 +21,7 @@ from streamgauge.drift.schedule import walk_within
 from streamgauge.drift.walk import walk
 from streamgauge.engine.family import Family
 from streamgauge.engine.naming import Groups
-from streamgauge.engine.pieces import Bench, Given, arrivals
+from streamgauge.engine.pieces import Bench, Given, arrivals, ended
 from streamgauge.engine.roster import Kin, Roster, compiled, kin_of
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.watching import Watching, watching
@@ -91,6 +92,7 @@ class DeferralPiece:
     kin: dict[tuple[int, int], Kin] = field(default_factory=dict)
     compiled_for: int = STEADY
     unfilled: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    left: list[tuple[Standing, list[str]]] = field(default_factory=list)
 
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries of this shard; cells that stay keep their memory."""
@@ -156,6 +158,7 @@ class DeferralPiece:
         for number, version, size in self.who:
             starts[number, version] = start, size
             start += size
+        self.left += self._left(before, starts)
         parts = [_places(starts.get(who), before.get(who), one) for who, one in self.kin.items()]
         cells = np.concatenate(parts) if parts else np.empty(0, np.int64)
         who = [(*key, one.size) for key, one in self.kin.items()]
@@ -171,6 +174,26 @@ class DeferralPiece:
             hungry = (cells < 0) | np.isin(cells, self.unfilled)
             self.unfilled = np.flatnonzero((self.roster.cells["window"] > 0) & hungry)
         self._note_begun()
+
+    def _left(
+        self, before: dict[tuple[int, int], Kin], starts: dict[tuple[int, int], tuple[int, int]]
+    ) -> list[tuple[Standing, list[str]]]:
+        """Keys with an answer that the table of a query has no more."""
+        found, answered = [], self.memory.cell["evaluations"] > 0
+        for standing in self.standings:
+            who = standing.id, standing.version
+            old, new = before.get(who), self.kin[who]
+            if old is None or old is new or standing.query.members is None or who not in starts:
+                continue
+            there, start = set(new.texts), starts[who][0]
+            gone = [t for n, t in enumerate(old.texts) if t not in there and answered[start + n]]
+            found += [(standing, gone)] if gone else []
+        return found
+
+    def ends(self, tick: int) -> list[Given]:
+        """Tell once which keys a change has taken away, as of a tick."""
+        left, self.left = self.left, []
+        return [ended(s, texts, tick, _confidence(s.query.contract)) for s, texts in left]
 
     def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Fold rows and evaluate what is due."""
@@ -284,7 +307,7 @@ class DeferralPiece:
             n = min(self._to_boundary(), max(1, blocks.AREA // max(1, len(self.paths))))
             chosen = ticks[at : at + n]
             stop = int(np.searchsorted(rows.tick, chosen[-1], side="right"))
-            block = self._block(arriving, chosen, start, stop, bench.revises)
+            block = self._block(arriving, chosen, start, stop, bench)
             parts.append(self._step(block, bench, span.epoch, answering=answering, only=only))
             self.rows += stop - start
             if self._pass(chosen, bench.stream) and answering:
@@ -293,10 +316,12 @@ class DeferralPiece:
         return np.concatenate(parts) if parts else empty_answers(0)
 
     def _block(
-        self, rows: Arrivals, ticks: Ints, start: int, stop: int, revise: bool
+        self, rows: Arrivals, ticks: Ints, start: int, stop: int, bench: Bench
     ) -> blocks.Block:
         prior = int(self.recent[-1]) if len(self.recent) else int(ALWAYS)
-        block = blocks.room(len(self.paths), ticks, prior)
+        stream, revise = bench.stream, bench.revises
+        limit = max(stream.keep, stream.expected_gap or 0) // stream.tick
+        block = blocks.room(len(self.paths), ticks, prior, limit)
         before = self.paths["ts"].copy()
         if blocks.fill(block, self.paths, rows, start, stop, revise, before.copy()):
             other = np.empty_like(block.value)
@@ -314,7 +339,7 @@ class DeferralPiece:
         again = gap // bench.stream.tick if gap else int(blocks.AGAIN * self.spacing)
         scene = Scene(
             block, self.paths, roster.cells, roster.links, self.memory, roster.tables,
-            self.spacing, max(1, again), epoch,
+            self.spacing, max(1, again), epoch, roster.groups,
         )  # fmt: skip
         if not answering:
             which = np.flatnonzero(roster.cells["window"] > 0) if only is None else only
@@ -415,6 +440,10 @@ class DeferralPiece:
 def _sworn(exact: bool, watched: bool, confidence: float) -> tuple[str, float]:
     """What an answer rests on, and how surely."""
     return "exact" if exact else BASES[watched], confidence
+
+
+def _confidence(contract: Contract) -> float:
+    return 1.0 if contract.tolerance == "exact" else contract.confidence
 
 
 def _mine(standing: Standing, bench: Bench) -> bool:

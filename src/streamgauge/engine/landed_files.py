@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
+import time
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +17,18 @@ from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.time import Instant
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page, Segment
+from streamgauge.plan.registry import Registry
 from streamgauge.sources.footer import Footer
-from streamgauge.sources.parse import file_format, list_files
-from streamgauge.sources.settle import strays
+from streamgauge.sources.parse import file_format, list_files, parse_file
+from streamgauge.sources.settle import Parsed, strays
+from streamgauge.sources.widen import wider_columns
 from streamgauge.streams.stream import Stream
 
 LOG = logging.getLogger(__name__)
+# Two changes of a folder within this time may have the same stamp.
+SETTLED_NS = 2_000_000_000
+# The lander's own letters begin with the number of their page.
+_LETTERS = re.compile(r"[a-z].*\.parquet$")
 
 
 @dataclass(slots=True)
@@ -32,6 +42,29 @@ class Draft:
     dead: int = 0
     unusable: dict[str, dict[int, int]] = field(default_factory=dict)
     widened: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Buried:
+    """Files of dead letters that others write, listed when their folder has changed."""
+
+    def __init__(self) -> None:
+        # The change of each folder after which nothing new lay there.
+        self._known: dict[Path, int] = {}
+
+    def new(self, folder: Path, taken: Collection[str]) -> list[str]:
+        """Paths of files that are not among those taken, in the order of their names."""
+        try:
+            changed = folder.stat().st_mtime_ns
+        except FileNotFoundError:
+            return []
+        if self._known.get(folder) == changed:
+            return []
+        with os.scandir(folder) as entries:
+            names = [entry.path for entry in entries if _LETTERS.match(entry.name)]
+        found = sorted(path for path in names if path not in taken)
+        if not found and time.time_ns() - changed > SETTLED_NS:
+            self._known[folder] = changed
+        return found
 
 
 def report(page: Page) -> None:
@@ -75,3 +108,23 @@ def source_files(home: Home, stream: Stream) -> set[str]:
         return set()
     source = stream.source_dict()
     return set(list_files(directory, file_format(source), source.get("within")))
+
+
+def read_wide(
+    registry: Registry, stream: Stream, origin: str, draft: Draft
+) -> tuple[Stream, Parsed]:
+    """Read a file after the columns that it needs as float were widened."""
+    parsed = parse_file(origin, stream, arrived=draft.landed_at)
+    wanted = wider_columns(origin, stream, parsed, arrived=draft.landed_at)
+    why = {name: registry.kept_whole(stream.name, name) for name in wanted}
+    columns = [name for name in wanted if why[name] is None]
+    for name in why.keys() - set(columns):
+        LOG.warning("stream %s: column %s stays int: %s", stream.name, name, why[name])
+    if not columns:
+        return stream, parsed
+    change = {"do": "widen", "stream": stream.name, "columns": columns}
+    registry.apply([change], epoch=draft.number)
+    draft.widened.append(change)
+    stream = registry.streams[stream.name]
+    LOG.info("stream %s: now float instead of int: %s", stream.name, ", ".join(columns))
+    return stream, parse_file(origin, stream, arrived=draft.landed_at)

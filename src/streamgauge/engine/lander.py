@@ -6,7 +6,6 @@ on it; everything after is replay.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -20,9 +19,11 @@ import pyarrow.parquet as pq
 from streamgauge.engine.catalog import newest_snapshot
 from streamgauge.engine.idleness import Idle, Idleness
 from streamgauge.engine.landed_files import (
+    Buried,
     Draft,
     as_written,
     has_strays,
+    read_wide,
     report,
     source_directory,
 )
@@ -36,20 +37,17 @@ from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.files import number_name, numbered, write_json
 from streamgauge.kernel.time import Duration, Instant, duration
 from streamgauge.log import batches, inbox
-from streamgauge.log.dead_letters import bury, read_letters, unusable_rows
+from streamgauge.log.dead_letters import bury, read_letters, read_losses, unusable_rows
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan.registry import Registry
-from streamgauge.sources.parse import file_format, inspect_parquet, list_files, parse_file
-from streamgauge.sources.settle import Parsed
-from streamgauge.sources.widen import wider_columns
+from streamgauge.sources.parse import file_format, inspect_parquet, list_files
 from streamgauge.streams.stream import Stream
 
 SNAPSHOT_EVERY = 256
 SNAPSHOT_BULK = 1000
 UPKEEP_EVERY = 16
-LOG = logging.getLogger(__name__)
 # Kinds of sources whose rows are parsed, and dead letters kept, by whoever writes their files.
 BURYING = ("push", "replay")
 
@@ -101,6 +99,7 @@ class Lander:
         self.landed: set[str] = set()
         self.lanes: dict[str, Lanes] = {}
         self.idleness = Idleness()
+        self.buried = Buried()
         self.meter = Meter(home)
         snapshot = newest_snapshot(home, self.number)
         self.snapshot = snapshot["registry"]["epoch"]
@@ -406,10 +405,9 @@ class Lander:
     def _count_buried(self, stream: Stream, draft: Draft) -> None:
         """Count the dead letters of rows that whoever wrote the files could not use."""
         taken = self.taken.get(stream.name, set())
-        for path in sorted(self.home.dead(stream.name).glob("[a-z]*.parquet")):
-            if str(path) not in taken:
-                self._lose(stream, read_letters(path), draft)
-                draft.taken.setdefault(stream.name, []).append(str(path))
+        for path in self.buried.new(self.home.dead(stream.name), taken):
+            self._lose(stream, read_losses(path), draft)
+            draft.taken.setdefault(stream.name, []).append(path)
 
     def _lose(self, stream: Stream, letters: pa.Table, draft: Draft) -> None:
         """Note in the page how many rows could not be used, and when they would have counted."""
@@ -471,7 +469,7 @@ class Lander:
             start = stop
 
     def _landed(self, stream: Stream, origin: str, draft: Draft) -> Iterator[Segment]:
-        stream, parsed = self._parsed(stream, origin, draft)
+        stream, parsed = read_wide(self.registry, stream, origin, draft)
         serial = len(draft.taken.get(stream.name, [])) + len(draft.segments)
         stem = f"{number_name(draft.number, '')}-{serial:06d}"
         if parsed.rejects.num_rows:
@@ -494,23 +492,6 @@ class Lander:
                 self.passing.at.get(stream.name),
                 parts=((len(times), int(times.max())),),
             )
-
-    def _parsed(self, stream: Stream, origin: str, draft: Draft) -> tuple[Stream, Parsed]:
-        """A file, read after the columns that it needs as float were widened."""
-        parsed = parse_file(origin, stream, arrived=draft.landed_at)
-        wanted = wider_columns(origin, stream, parsed, arrived=draft.landed_at)
-        why = {name: self.registry.kept_whole(stream.name, name) for name in wanted}
-        columns = [name for name in wanted if why[name] is None]
-        for name in why.keys() - set(columns):
-            LOG.warning("stream %s: column %s stays int: %s", stream.name, name, why[name])
-        if not columns:
-            return stream, parsed
-        change = {"do": "widen", "stream": stream.name, "columns": columns}
-        self.registry.apply([change], epoch=draft.number)
-        draft.widened.append(change)
-        stream = self.registry.streams[stream.name]
-        LOG.info("stream %s: now float instead of int: %s", stream.name, ", ".join(columns))
-        return stream, parse_file(origin, stream, arrived=draft.landed_at)
 
 
 def clock() -> Instant:

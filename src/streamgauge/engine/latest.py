@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +27,7 @@ from streamgauge.engine.promise_work import PromiseWork, takes_part
 from streamgauge.engine.ring_piece import RingPiece
 from streamgauge.engine.row_work import RowWork
 from streamgauge.engine.summary_piece import SummaryPiece
-from streamgauge.engine.unusable import Losses, losses_of, reaches
+from streamgauge.engine.unusable import Floats, Losses, losses_of, reaches
 from streamgauge.engine.view_run import covered_now, rows_now
 from streamgauge.engine.waiting import covers
 from streamgauge.kernel.errors import BindError
@@ -143,23 +144,40 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
                 elif isinstance(piece, (PanePiece, RingPiece, DecayPiece)):
                     found += _from_memory(piece.seats.memory, piece.groups.texts, by_id, tick)
         losses = losses_of(registry, state.streams)
-        found = others + ([_marked(a, losses, state.streams) for a in found] if losses else found)
+        found = others + (_marked(found, losses, state.streams) if losses else found)
     return sorted(found, key=lambda answer: (answer.query, str(answer.group)))
 
 
-def _marked(answer: Answer, losses: Losses, streams: dict[str, StreamState]) -> Answer:
-    """An answer with what it misses of rows that could not be used.
+def _marked(answers: list[Answer], losses: Losses, streams: dict[str, StreamState]) -> list[Answer]:
+    """Answers with what they miss of rows that could not be used."""
+    places: dict[str, int] = {}
+    who = [places.setdefault(answer.query, len(places)) for answer in answers]
+    queries = [losses.registry.query(name).query for name in places]
+    looked = [reaches(query, losses.registry) for query in queries]
+    number, at = np.array(who, np.int32), np.array([a.as_of for a in answers], np.int64)
+    # One that stands until it changes misses what has been lost since, too.
+    since = [
+        (place, streams[name].closed * losses.registry.stream(name).tick)
+        for place, query in enumerate(queries)
+        if query.answer.kind == "change"
+        for name in query.streams
+    ]
+    later = np.array(since, np.int64).reshape(-1, 2)
+    lasting = np.ones(len(queries))
+    now = losses.coverage_of_each(looked.__getitem__, later[:, 0].astype(np.int32), later[:, 1])
+    np.minimum.at(lasting, later[:, 0], now)
+    covered = losses.coverage_of_each(looked.__getitem__, number, at)
+    marked = list(answers)
+    for place, share in _below_one(np.minimum(covered, lasting[number])):
+        answer = answers[place]
+        coverage = answer.coverage * share
+        marked[place] = replace(answer, coverage=coverage, contract_met=False)
+    return marked
 
-    One that stands until it changes misses what has been lost since, too.
-    """
-    query = losses.registry.query(answer.query).query
-    at = [answer.as_of]
-    if query.answer.kind == "change":
-        at += [streams[n].closed * losses.registry.stream(n).tick for n in query.streams]
-    covered = float(losses.coverage(reaches(query, losses.registry), np.array(at, np.int64)).min())
-    if covered == 1.0:
-        return answer
-    return replace(answer, coverage=answer.coverage * covered, contract_met=False)
+
+def _below_one(covered: Floats) -> Iterator[tuple[int, float]]:
+    places = np.flatnonzero(covered < 1.0)
+    yield from zip(places.tolist(), covered[places].tolist(), strict=True)
 
 
 def _from_across(

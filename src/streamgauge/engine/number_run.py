@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from streamgauge.contracts.contract import TOLERANCES
 from streamgauge.engine.bounds_piece import BoundsPiece
+from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.naming import Series
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
@@ -40,7 +41,8 @@ class NumberState:
     """The query's own state, the newest answer of each group, rows taken and changes to come.
 
     `unmet` are the groups whose newest answer misses the contract; `breaks` says at which instants
-    their number grew or fell, `broken` how many there were before.
+    their number grew or fell, `broken` how many there were before. `table` is the copy of the table
+    that names the members of the query.
     """
 
     stream: StreamState = field(default_factory=StreamState)
@@ -51,6 +53,7 @@ class NumberState:
     unmet: set[str] = field(default_factory=set)
     breaks: list[tuple[int, int]] = field(default_factory=list)
     broken: int = 0
+    table: str = ""
 
 
 @dataclass(slots=True)
@@ -93,7 +96,10 @@ class NumberRun:
     def _run(self) -> StreamRun:
         registry = self.registry
         alone = Registry(
-            streams=registry.streams, windows=registry.windows, functions=registry.functions
+            streams=registry.streams,
+            windows=registry.windows,
+            functions=registry.functions,
+            tables=registry.tables,
         )
         born = self.state.seated
         standing = Standing(0, self.node.asked, epoch=born, born=born, model=self.node.model)
@@ -101,8 +107,27 @@ class NumberRun:
         stream = self.registry.stream(self.node.stream)
         solo = replace(self.home, shards=1)
         run = StreamRun(solo, 0, share(alone, stream), alone, self.state.stream)
+        before = self._as_before(alone)
+        if before is not None:
+            # First with the members it had, so that keys that are gone are told.
+            replace(run, registry=before).compile()
         run.compile()
+        for piece in run.state.pieces.values():
+            if isinstance(piece, DeferralPiece | BoundsPiece):
+                run.opened += piece.ends(run.state.closed)
         return run
+
+    def _as_before(self, registry: Registry) -> Registry | None:
+        """The registry with the table of members that the cells were made of, if it is another."""
+        members = self.node.asked.members
+        if members is None:
+            return None
+        table = registry.tables[members.table]
+        old, self.state.table = self.state.table, table.path
+        if old in ("", table.path):
+            return None
+        held = {**registry.tables, members.table: replace(table, path=old)}
+        return replace(registry, tables=held)
 
     def advance(self, page: Page) -> None:
         """Take a page; note the changes that its answers bring."""

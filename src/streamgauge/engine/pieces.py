@@ -18,7 +18,17 @@ from streamgauge.engine.rows import Rows
 from streamgauge.operators.emission import (
     ALWAYS,
     CADENCES,
+    COVERAGE,
+    EMPTIED,
+    GROUP,
+    HIGH,
+    LOW,
     MEMORY,
+    QUERY,
+    SILENT,
+    TICK,
+    VALUE,
+    WIDTH,
     Arrivals,
     Asked,
     Codes,
@@ -125,6 +135,16 @@ class Given:
     basis: str = "exact"
     confidence: float = 1.0
     share: Floats | None = None
+
+
+def ended(standing: Standing, texts: Sequence[str], tick: int, confidence: float = 1.0) -> Given:
+    """Answers of groups that a query has no more, as of a tick."""
+    matrix = np.zeros((len(texts), WIDTH))
+    matrix[:, QUERY], matrix[:, GROUP] = standing.id, np.arange(len(texts))
+    matrix[:, TICK], matrix[:, COVERAGE], matrix[:, SILENT] = tick, 1.0, EMPTIED
+    counted = standing.query.select.name == "count" and standing.query.over is None
+    matrix[:, [VALUE, LOW, HIGH]] = 0.0 if counted else np.nan
+    return Given(matrix, list(texts), confidence=confidence)
 
 
 class Piece(Protocol):

@@ -209,6 +209,8 @@ class StreamRun:
                 fresh.append(piece)
             panes = piece.n_panes if isinstance(piece, PANED) else 0
             piece.seat(bench, self.registry, queries)
+            if isinstance(piece, DeferralPiece | BoundsPiece):
+                self.opened += piece.ends(self.state.closed)
             old = not any(piece is other for other in fresh)
             if old and isinstance(piece, PANED) and piece.n_panes > panes:
                 grown.append((piece, panes))

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from streamgauge.contracts.answer import EMPTY, Answer
-from streamgauge.engine.reference_bounds import read_bounds
+from streamgauge.engine.reference_bounds import read_bounds, table_groups
 from streamgauge.engine.reference_deferral import Deferrals
 from streamgauge.engine.reference_expressions import Moment, value_of
 from streamgauge.engine.reference_windows import (
@@ -167,7 +167,9 @@ class _World:
         new = self._begin_versions(closed)
         opened = [pair for standing in new for pair in self._open(standing, epoch)]
         if page.changes:
-            self.deferrals.seat(self.registry, self.histories, closed)
+            ended = self.deferrals.seat(self.registry, self.histories, closed)
+            ended += self._table_ends(closed)
+            opened += [(_order(a.as_of, a, who), replace(a, epoch=epoch)) for who, a in ended]
         for record in page.changes:
             if record["do"] == "advance" and record["stream"] in self.histories:
                 self.histories[record["stream"]].advance(record["instant"])
@@ -219,6 +221,24 @@ class _World:
         found = self._checked(standing, history, begun)
         instant = begun * history.stream.tick
         return [(_order(instant, a, standing), replace(a, epoch=epoch)) for a in found]
+
+    def _table_ends(self, closed: dict[str, int | None]) -> list[tuple[Standing, Answer]]:
+        """Answers about bounds of keys that a table has no more."""
+        found = []
+        for standing in self.registry.queries.values():
+            query = standing.query
+            stream = self.registry.streams[query.stream]
+            last = self.memories[standing.id, standing.version].last
+            if query.members is None or not last or not bounded(query, stream):
+                continue
+            for group in set(last) - set(table_groups(query.members, self.registry.tables)):
+                del last[group]
+                counted = query.select.name == "count"
+                end = 0.0 if counted else math.nan
+                reading = Reading(0.0 if counted else None, end, end, 1.0, EMPTY)
+                instant = (closed[query.stream] or 0) * stream.tick
+                found.append((standing, _answer(standing, group, reading, instant)))
+        return found
 
     def _is_checked(self, standing: Standing) -> bool:
         """Whether a query is checked here: deferred ones and those of several streams are not."""

@@ -103,6 +103,11 @@ def _cells(
     return {group: [(name, 1.0) for name in names] for group, names in cells.items()}
 
 
+def table_groups(members: Members, tables: Mapping[str, Table]) -> Iterable[Group]:
+    """The groups that a table of members has now."""
+    return _of_table(members, tables[members.table].path)
+
+
 def _of_table(members: Members, path: str) -> dict[Group, Listed]:
     cells: dict[Group, Listed] = {} if members.by else {(): []}
     for row in pq.read_table(path).to_pylist():

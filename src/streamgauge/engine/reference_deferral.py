@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import NormalDist, median
 
 import numpy as np
 
-from streamgauge.contracts.answer import Answer, Charge
+from streamgauge.contracts.answer import Answer
 from streamgauge.drift import regime as costs
 from streamgauge.drift.answer import ONE, PATIENCE
 from streamgauge.drift.block import AGAIN, LENGTH
@@ -29,7 +29,9 @@ from streamgauge.engine.reference_deferral_cells import (
     Cell,
     Landing,
     Path,
+    answer_of,
     checked,
+    end_of,
     is_deferred,
     key_of,
     time_of,
@@ -37,7 +39,6 @@ from streamgauge.engine.reference_deferral_cells import (
 )
 from streamgauge.engine.reference_windows import USED, Landed
 from streamgauge.kernel.hashing import uniform
-from streamgauge.kernel.time import SECOND
 from streamgauge.operators.emission import ALWAYS, NEVER
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
@@ -68,7 +69,14 @@ class Piece:
         """The declared gap in ticks; 0 without one."""
         return (self.stream.expected_gap or 0) / self.stream.tick
 
-    def seat(self, registry: Registry, queries: Sequence[Standing], closed: int | None) -> None:
+    @property
+    def limit(self) -> int:
+        """Ticks without a row after which a series may be gone."""
+        return max(self.stream.keep, self.stream.expected_gap or 0) // self.stream.tick
+
+    def seat(
+        self, registry: Registry, queries: Sequence[Standing], closed: int | None
+    ) -> Iterator[tuple[Standing, Answer]]:
         """Let changes take effect: versions come and go, tables are read again."""
         kept = {}
         for standing in queries:
@@ -76,7 +84,9 @@ class Piece:
             born = int(ALWAYS) if standing.query.history or closed is None else closed
             asked = self.asked.get(key) or Asked(standing, self.stream, born)
             asked.standing, kept[key] = standing, asked
-            asked.seat(registry)
+            for cell in asked.seat(registry):
+                assert closed is not None, "a cell has answered at a closed tick"
+                yield standing, end_of(asked, cell, closed, 1.0, 0)
         self.asked = kept
 
     def learn(self, history: Landing, closed: int, *, fresh: bool) -> None:
@@ -121,7 +131,9 @@ class Piece:
                 if answering and asked.standing.status == "running":
                     found = self.read(asked, cell, tick)
                     if found.known and self._evaluate(asked, cell, tick, found, epoch):
-                        yield asked.standing, self._answer(asked, cell, found, epoch)
+                        yield asked.standing, answer_of(asked, cell, found, epoch)
+                    elif not found.known and asked.query.group_by and cell.kept["evaluations"]:
+                        yield from self._outlast(asked, cell, tick, epoch)
         self._pass(tick, len(rows))
 
     def _take(self, tick: int, rows: Sequence[Landed]) -> None:
@@ -175,15 +187,16 @@ class Piece:
 
     def read(self, asked: Asked, cell: Cell, tick: int) -> Reading:
         """The value of a cell at a tick, with its model."""
-        found = []
+        found, there = [], not asked.query.group_by
         for name, weight in self.members(asked, cell):
             path = self.paths.get(name)
             if path is None or path.row is None or path.tick <= asked.born:
                 continue
             value, doubt, silent = path.at(tick)
+            there |= not path.gone(tick, self.limit)
             other = value + (0.0 if path.late is None else path.late_value - path.value)
             found.append((weight, path, value, doubt, silent, other))
-        if not found:
+        if not found or not there:
             return _NONE
         op = asked.query.select.name
         known, silent_ones = len(found), sum(silent for *_, silent, _ in found)
@@ -216,6 +229,24 @@ class Piece:
         value = self.read(asked, cell, tick).held
         if not math.isnan(value) and tick >= asked.opened:
             cell.past.append((tick, float(cell.cells[0]["sign"]) * value))
+
+    def _outlast(
+        self, asked: Asked, cell: Cell, tick: int, epoch: int
+    ) -> Iterator[tuple[Standing, Answer]]:
+        """Answer for a group without series: by what its window still holds, else that it left."""
+        sign, held = float(cell.cells[0]["sign"]), cell.inside(tick, asked.window)
+        if held:
+            peak = sign * max(v for _, v in held)
+            found = Reading(peak, 0.0, 0.0, 0.0, 0, 0, 0.0, peak, peak)
+            if cell.outside(tick, peak) or self._owed(asked, cell, tick, peak, found):
+                cell.note_wait(tick)
+                self._publish(asked, cell, tick, peak, 0.0, found, epoch)
+                yield asked.standing, answer_of(asked, cell, found, epoch)
+        else:
+            covered = float(self._coverage(asked, cell, tick, _NONE))
+            yield asked.standing, end_of(asked, cell, tick, covered, epoch)
+            cell.begin_anew()
+        cell.look_at(tick + 1)
 
     # When a cell is evaluated
 
@@ -378,36 +409,6 @@ class Piece:
         m["given"] = TIMER if m["regime"] == TIMER else WATCH
         m["evaluations"] += 1
 
-    def _answer(self, asked: Asked, cell: Cell, found: Reading, epoch: int) -> Answer:
-        """The answer that a cell remembers."""
-        m, eps, sure = cell.kept, cell.eps(), float(cell.cells[0]["confidence"])
-        value = float(m["value"])
-        low, high = value - eps - float(m["below"]), value + eps + float(m["above"])
-        basis = "deferral by timer" if m["given"] == TIMER else "deferral by watch"
-        basis = "exact" if asked.query.contract.tolerance == "exact" else basis
-        charges = (Charge(basis, 2.0 * eps, 1.0 - sure),) if eps > 0.0 else ()
-        more = 0.0 if math.isnan(value) else high - low - 2.0 * eps
-        if found.silent or more > 1e-12 * abs(high - low):
-            by = "interruption" if found.silent else "late rows"
-            charges = (*charges, Charge(by, more))
-        answer = Answer(
-            asked.query.name,
-            None if math.isnan(value) else value,
-            low,
-            high,
-            as_of=int(m["since"]) * self.stream.tick,
-            version=asked.standing.version,
-            group=cell.group,
-            confidence=sure,
-            epoch=epoch,
-            coverage=float(m["coverage"]),
-            basis="interrupted" if found.silent else basis,
-            charges=charges,
-            slope=float(m["slope"]) * SECOND / self.stream.tick,
-        )
-        met = not found.silent and asked.query.contract.met_by(answer)
-        return replace(answer, contract_met=met)
-
     # Between blocks of ticks
 
     def _pass(self, tick: int, n_rows: int) -> None:
@@ -470,8 +471,9 @@ class Deferrals:
 
     def seat(
         self, registry: Registry, histories: Mapping[str, Landing], closed: dict[str, int | None]
-    ) -> None:
+    ) -> list[tuple[Standing, Answer]]:
         """Let the changes of a page take effect, at the ticks closed before it."""
+        ended: list[tuple[Standing, Answer]] = []
         wanted: dict[tuple[str, str | None], list[Standing]] = {}
         for standing in registry.queries.values():
             if isinstance(standing.asked, Query) and is_deferred(standing.asked, registry):
@@ -481,9 +483,10 @@ class Deferrals:
         for key, queries in wanted.items():
             fresh, last = key not in self.pieces, closed[key[0]]
             piece = self.pieces.setdefault(key, Piece(registry.streams[key[0]], key[1]))
-            piece.seat(registry, queries, last)
+            ended += piece.seat(registry, queries, last)
             if last is not None:
                 piece.learn(histories[key[0]], last, fresh=fresh)
+        return ended
 
     def advance(
         self, history: Landing, after: int | None, upto: int | None, epoch: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
@@ -13,13 +13,15 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow.parquet as pq
 
-from streamgauge.drift.cells import ASKED, REGIMES, Memory, Records, fresh
+from streamgauge.contracts.answer import EMPTY, Answer, Charge
+from streamgauge.drift.cells import ASKED, REGIMES, TIMER, Memory, Records, fresh
 from streamgauge.drift.deadline import tables
+from streamgauge.drift.evaluate import Reading
 from streamgauge.drift.paths import BLOCK, BLOCKS, ENOUGH_GAPS, LONGEST, MEAN_GAPS, USUAL_GAPS
 from streamgauge.engine.reference_windows import Group, Landed, passes
 from streamgauge.kernel.hashing import mix64
 from streamgauge.kernel.keys import items, keys
-from streamgauge.kernel.time import HOUR
+from streamgauge.kernel.time import HOUR, SECOND
 from streamgauge.operators.emission import ALWAYS, NEVER
 from streamgauge.plan.bounds import bounded
 from streamgauge.plan.latest import deferred
@@ -98,6 +100,11 @@ class Path:
         was = self.before is not None and prior is not None and prior - self.before > self.gap
         return was != (self.row is not None and tick - self.tick > self.gap)
 
+    def gone(self, tick: int, limit: int) -> bool:
+        """Whether it has sent no row for longer than a limit and than it usually does not."""
+        quiet = tick - self.tick
+        return quiet > limit and (math.isinf(self.gap) or quiet > self.gap)
+
     def at(self, tick: int) -> tuple[float, float, bool]:
         """The value as it is known at a tick, the variance of its error, whether it is silent."""
         quiet = float(tick - self.tick)
@@ -149,6 +156,17 @@ class Cell:
         if m["evaluations"] > 0:
             lasted, usual = float(tick - m["since"]), float(m["usual"])
             m["usual"] = lasted if usual == 0.0 else usual + (lasted - usual) / 8.0
+
+    def begin_anew(self) -> None:
+        """Forget what was answered and learned, but for the regime."""
+        regime = self.kept["regime"]
+        self.memory = fresh(1)
+        self.kept["regime"] = regime
+
+    def look_at(self, tick: int) -> None:
+        """Set the deadline of a cell that has one."""
+        if self.kept["regime"] == TIMER:
+            self.memory.due[0] = tick
 
     def inside(self, tick: int, window: int) -> list[tuple[int, float]]:
         """What the window holds at a tick, signed so that the largest counts."""
@@ -204,8 +222,11 @@ class Asked:
         new = not self.filled or any(not cell.filled for cell in self.cells.values())
         return bool(self.window) and self.query.history and new
 
-    def seat(self, registry: Registry) -> None:
-        """Name the cells that do not follow the rows; those that stay keep their memory."""
+    def seat(self, registry: Registry) -> list[Cell]:
+        """Name the cells that do not follow the rows; those that stay keep their memory.
+
+        Return cells that have answered and are no more.
+        """
         query = self.query
         if query.group_by:
             found = {text: (cell.group, cell.listed) for text, cell in self.cells.items()}
@@ -220,6 +241,7 @@ class Asked:
             cell = before.get(text) or self.new_cell(group, listed)
             cell.listed, cell.cells = listed, self.columns(text, listed)
             self.cells[text] = cell
+        return [c for text, c in before.items() if text not in found and c.kept["evaluations"]]
 
     def new_cell(self, group: Group, listed: list[tuple[str, float]] | None) -> Cell:
         """A cell that has not answered yet."""
@@ -260,6 +282,57 @@ class Asked:
         if self.window:
             return _law(min(0.5 + 0.5 * contract.confidence, 0.999999), "above")
         return _law(min(max(contract.confidence, 0.5), 0.999999), form)
+
+
+def answer_of(asked: Asked, cell: Cell, found: Reading, epoch: int) -> Answer:
+    """The answer that a cell remembers."""
+    m, eps, sure = cell.kept, cell.eps(), float(cell.cells[0]["confidence"])
+    value = float(m["value"])
+    low, high = value - eps - float(m["below"]), value + eps + float(m["above"])
+    basis = "deferral by timer" if m["given"] == TIMER else "deferral by watch"
+    basis = "exact" if asked.query.contract.tolerance == "exact" else basis
+    charges = (Charge(basis, 2.0 * eps, 1.0 - sure),) if eps > 0.0 else ()
+    more = 0.0 if math.isnan(value) else high - low - 2.0 * eps
+    if found.silent or more > 1e-12 * abs(high - low):
+        by = "interruption" if found.silent else "late rows"
+        charges = (*charges, Charge(by, more))
+    answer = Answer(
+        asked.query.name,
+        None if math.isnan(value) else value,
+        low,
+        high,
+        as_of=int(m["since"]) * asked.tick,
+        version=asked.standing.version,
+        group=cell.group,
+        confidence=sure,
+        epoch=epoch,
+        coverage=float(m["coverage"]),
+        basis="interrupted" if found.silent else basis,
+        charges=charges,
+        slope=float(m["slope"]) * SECOND / asked.tick,
+    )
+    met = not found.silent and asked.query.contract.met_by(answer)
+    return replace(answer, contract_met=met)
+
+
+def end_of(asked: Asked, cell: Cell, tick: int, coverage: float, epoch: int) -> Answer:
+    """The answer of a group that has nothing to answer from: 0 for a count, else no value."""
+    counted = asked.query.select.name == "count" and not asked.window
+    end = 0.0 if counted else math.nan
+    return Answer(
+        asked.query.name,
+        0.0 if counted else None,
+        end,
+        end,
+        as_of=tick * asked.tick,
+        version=asked.standing.version,
+        group=cell.group,
+        confidence=float(cell.cells[0]["confidence"]),
+        epoch=epoch,
+        coverage=coverage,
+        basis=EMPTY,
+        contract_met=coverage == 1.0,
+    )
 
 
 def checked(stream: Stream, rows: Iterable[Landed], after: int | None, upto: int) -> Iterator[int]:

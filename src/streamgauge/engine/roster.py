@@ -67,7 +67,7 @@ class Roster:
     """All cells of a piece, compiled; `sizes` are the cells of each query, in order.
 
     `kinds` are what answers are told apart by, exactness and confidence; `kind` is that of each
-    cell, `pool` the pool that it shares a capacity in.
+    cell, `pool` the pool that it shares a capacity in. `groups` are the cells that are groups.
     """
 
     cells: Records
@@ -78,6 +78,7 @@ class Roster:
     kind: Ints
     kinds: list[tuple[bool, float]]
     pool: Codes
+    groups: Ints
 
 
 def kin_of(
@@ -247,7 +248,8 @@ def compiled(queries: Sequence[Standing], kin: Sequence[Kin], bench: Bench) -> R
     of_cells = np.repeat(np.array(kind, np.int64), sizes)
     pool = _joined([one.pool for one in kin], np.int32)
     links = _links(kin, counts)
-    return Roster(cells, links, np.stack(stack), texts, sizes, of_cells, list(kinds), pool)
+    groups = np.flatnonzero(cells["grouped"])
+    return Roster(cells, links, np.stack(stack), texts, sizes, of_cells, list(kinds), pool, groups)
 
 
 def _links(kin: Sequence[Kin], counts: Sequence[Ints]) -> Links:
@@ -294,6 +296,7 @@ def _row(standing: Standing, bench: Bench, laws: dict[tuple[float, str], int]) -
         "trend": query.trend,
         "throughout": contract.throughout,
         "paused": standing.status != "running",
+        "grouped": bool(query.group_by),
         "spread": np.inf if exact else float(ndtri(0.5 + 0.5 * contract.confidence)),
     }
     return tuple(row.get(name, 0) for name in _FIELDS)

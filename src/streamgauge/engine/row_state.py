@@ -122,6 +122,7 @@ def _pack_numbers(prefix: str, state: NumberState, arrays: Arrays) -> dict[str, 
         "unmet": sorted(state.unmet),
         "breaks": state.breaks,
         "broken": state.broken,
+        **({"table": state.table} if state.table else {}),
     }
 
 
@@ -136,6 +137,7 @@ def _unpack_numbers(prefix: str, values: dict[str, Any], arrays: Arrays) -> Numb
         set(values["unmet"]),
         [(at, change) for at, change in values["breaks"]],
         values["broken"],
+        values.get("table", ""),
     )
 
 

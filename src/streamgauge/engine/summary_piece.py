@@ -19,11 +19,13 @@ from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
     CADENCES,
     COVERAGE,
+    EMPTIED,
     GROUP,
     HIGH,
     LOW,
     QUERY,
     REVISION,
+    SILENT,
     SPENT,
     TICK,
     VALUE,
@@ -374,10 +376,20 @@ class SummaryPiece:
                 row[SPENT] = weight.high - weight.low
                 rows.append(row)
                 texts.append(self._item_text(group, item, bench))
-        self.tops[asking.standing.id] = Top(
-            asking.standing.id, asking.standing.version, rows, texts, epoch
-        )
+        who = asking.standing.id, asking.standing.version
+        gone = self._dropped(who, texts)
+        self.tops[asking.standing.id] = Top(*who, rows, texts, epoch)
         given.add(rows, texts)
+        given.add([_gone(asking.standing.id, tick, covered)] * len(gone), gone)
+
+    def _dropped(self, who: tuple[int, int], texts: list[str]) -> list[str]:
+        """Items of the last list of a query that are not in the next."""
+        last = self.tops.get(who[0])
+        # Another version has given nothing yet.
+        if last is None or (last.query, last.version) != who:
+            return []
+        now = set(texts)
+        return [text for text in last.texts if text not in now]
 
     def _item_text(self, group: int, item: Any, bench: Bench) -> str:
         name = self.key.x
@@ -448,6 +460,14 @@ class _Answers:
             self.texts += texts
         self.matrix = np.concatenate((self.matrix[: self.n], more))
         self.n += len(rows)
+
+
+def _gone(query: int, tick: int, covered: float) -> list[float]:
+    """An item that is not in the list any more: its count is not known."""
+    row = [0.0] * WIDTH
+    row[QUERY], row[TICK], row[COVERAGE], row[SILENT] = query, tick, covered, EMPTIED
+    row[VALUE] = row[LOW] = row[HIGH] = np.nan
+    return row
 
 
 def _columns_of(bank: Bank, question: Question, counts: Ints) -> Floats:

@@ -95,6 +95,12 @@ def read_letters(path: Path) -> pa.Table:
         return pq.read_table(path, page_checksum_verification=True)
 
 
+def read_losses(path: str) -> pa.Table:
+    """Times and numbers of rows that the dead letters of one file stand for, without the rows."""
+    with reading_arrow(Path(path), LETTERS):
+        return pq.ParquetFile(path, page_checksum_verification=True).read(["at", "rows"])
+
+
 def count_letters(path: Path) -> int:
     """How many dead letters a file holds."""
     return count_rows(path, LETTERS)

@@ -58,6 +58,8 @@ class View:
     def tables(self) -> tuple[str, ...]:
         """Stored tables it reads, by name."""
         found = {node.table for node in self.plan.walk() if isinstance(node, Stored)}
+        for node in self.plan.walk():
+            found.update(node.asked.tables if isinstance(node, Numbers) else ())
         return tuple(sorted(found))
 
     @property

@@ -10,7 +10,7 @@ import hashlib
 import logging
 import uuid
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
@@ -50,10 +50,10 @@ class Writer(Protocol):
 
 
 class Known(NamedTuple):
-    """What is in force at a committed epoch: the sink, and the names of all queries."""
+    """What is in force at a committed epoch: the sink, and all queries with their versions."""
 
     standing: StandingSink
-    queries: Collection[str]
+    queries: Mapping[str, int]
     epoch: int
 
 
@@ -177,7 +177,8 @@ class Delivery(Follower):
             return
         before = self._pruned
         if before is None or (before.standing, before.queries) != (known.standing, known.queries):
-            self._writer.prune(known.standing.sink.queries or known.queries)
+            named = known.standing.sink.queries or known.queries
+            self._writer.prune({n: known.queries[n] for n in named if n in known.queries})
         self._pruned = known
 
     def stumbled(self, error: Exception) -> float:

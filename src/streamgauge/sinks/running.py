@@ -6,7 +6,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,7 @@ class Sinks:
         self._scanned = Journal(home).last()
         self._epoch = 0
         self._read_at = self._cleared_at = -1
-        self._queries: Collection[str] = ()
+        self._queries: Mapping[str, int] = {}
         self._halt = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -98,7 +98,8 @@ class Sinks:
         if registry is None:
             return
         if registry.changed > self._read_at:
-            self._queries, self._read_at = frozenset(registry.queries), registry.epoch
+            self._queries = {name: asked.version for name, asked in registry.queries.items()}
+            self._read_at = registry.epoch
         for name, delivery in list(self._running.items()):
             standing = registry.sinks.get(name)
             if standing is None or standing.born != delivery.known.standing.born:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, LiteralString
 
@@ -142,14 +142,18 @@ class TableWriter:
                 self._copy(rows)
                 self._merge()
 
-    def prune(self, names: Collection[str]) -> None:
-        """Take out the answers of queries that are not among those named."""
+    def prune(self, versions: Mapping[str, int]) -> None:
+        """Take out the answers of queries, and of versions, that are not among those given."""
         table = self._table
         with self._telling(), self._connection.transaction():
-            found = self._run(sql.SQL("SELECT DISTINCT query FROM {}").format(table))
-            gone = [query for (query,) in found if query not in names]
+            found = self._run(sql.SQL("SELECT DISTINCT query, version FROM {}").format(table))
+            gone = [pair for pair in found if versions.get(pair[0]) != pair[1]]
             if gone:
-                self._run(sql.SQL("DELETE FROM {} WHERE query = ANY(%s)").format(table), [gone])
+                text = sql.SQL(
+                    "DELETE FROM {} t USING unnest(%s::text[], %s::integer[]) g (query, version) "
+                    "WHERE t.query = g.query AND t.version = g.version"
+                )
+                self._run(text.format(table), [list(column) for column in zip(*gone, strict=True)])
 
     def close(self) -> None:
         """Leave the database; what is not committed is not there."""
