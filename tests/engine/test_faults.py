@@ -264,6 +264,26 @@ def test_a_newer_row_ends_the_doubt_that_a_late_one_left(tmp_path: Path, files: 
     assert found[12].contract_met
 
 
+def test_a_late_row_widens_no_window_that_it_has_left(tmp_path: Path, files: Path) -> None:
+    gauge = sg.connect(tmp_path / "home", engine="local")
+    gauge.stream("plant", source=sg.files(files), time="ts", key="series")
+    gauge.register(ask("n", sg.count(), window=sg.Range("10 s"), answer=sg.every("1 s")))
+    rows = [("s1", at, 1.0) for at in range(3, 90)]
+    write(files / "b.parquet", [*rows[:7], ("s2", 3, 7.0), *rows[7:]])
+    found = {(a.as_of - START) // SECOND: a for a in run_out(gauge)}
+    widened = [second for second, answer in found.items() if answer.low != answer.high]
+    assert widened == list(range(9, 13))
+
+
+def test_a_late_row_takes_no_place_in_a_window_of_rows(tmp_path: Path, files: Path) -> None:
+    gauge = sg.connect(tmp_path / "home", engine="local")
+    gauge.stream("plant", source=sg.files(files), time="ts", key="series")
+    gauge.register(ask("sum", sg.total("value"), window=sg.Rows(2), answer=sg.every("1 s")))
+    write(files / "b.parquet", [("s1", 9, 1.0), ("s2", 3, 7.0), ("s1", 12, 1.5), ("s1", 13, 0.0)])
+    found = {(a.as_of - START) // SECOND: a.value for a in run_out(gauge)}
+    assert (found[2], found[9], found[12]) == (5.0, 4.0, 2.5)
+
+
 def test_files_past_their_keep_are_let_go(tmp_path: Path) -> None:
     source = tmp_path / "csv"
     source.mkdir()
