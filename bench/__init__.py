@@ -3,7 +3,7 @@
 >>> print(*workloads()[:7])
 audit capacity connectors deferral distinct filters language
 >>> print(*workloads()[7:])
-packets page promise server spine synopses windows
+packets page promise scale server spine synopses windows
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from bench import (
     packets,
     page,
     promise,
+    scale,
     server,
     spine,
     synopses,
@@ -41,6 +42,7 @@ _ALL = (
     packets,
     page,
     promise,
+    scale,
     server,
     spine,
     synopses,

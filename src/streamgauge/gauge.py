@@ -496,6 +496,6 @@ def connect(
     if _MASTER.match(str(home)):
         home, master = "gauge-home", str(home)
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers, exchange)
-    default = (os.cpu_count() or 1) if engine == "spark" else 1
+    default = os.cpu_count() or 1 if engine == "spark" else 1
     allowed, roots = Allowed.of(allow_functions), Roots.of(data_roots)
     return Gauge(Home.open(home, shards=shards or default, allowed=allowed, roots=roots), job)

@@ -1,0 +1,192 @@
+"""Work on groups over 1 to 16 shards: what a row costs in all, and what the slowest shard does.
+
+Two ways beside each other: each shard reads all rows, or rows are read once and sent to their
+shards. Scans and folds run one after the other in this process and are timed by processor time, so
+that the figures are those of the work, without Spark and without waiting. Two sizes of epochs give
+the cost of a row (slope) and of an epoch (intercept). With `--data DIR`: parquet files with the
+columns series, ts, value.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.console import Console
+
+import streamgauge as sg
+from bench.report import Bar, Report
+from streamgauge.engine import shard
+from streamgauge.engine.commit import commit
+from streamgauge.engine.lander import Lander
+from streamgauge.engine.scan import scan
+from streamgauge.engine.slices import slices
+from streamgauge.log.journal import Journal
+
+NAME = "scale"
+SHARDS = (1, 4, 16)
+SIZES = (1_000_000, 3_000_000)
+QUICK_SIZES = (60_000, 120_000)
+SPAN = 10_000_000
+CASES = {
+    "windows_1000": (1_000, ("AVG(value)", "")),
+    "windows_100000": (100_000, ("AVG(value)", "")),
+    "summaries_1000": (1_000, ("APPROX_COUNT_DISTINCT(item)", "WITHIN 5 PERCENT")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Processor seconds of one epoch: all tasks together, and the slowest fold."""
+
+    total: float
+    fold: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Seconds for a million rows, of all tasks and of the slowest fold, and for an empty epoch.
+
+    `fold` is what the slowest fold takes for the smaller epoch.
+    """
+
+    total: float
+    slowest: float
+    fixed: float
+    fold: float
+
+
+def run(*, quick: bool, data: Path | None, console: Console) -> Report:
+    """Measure all cases over all numbers of shards, both ways."""
+    report = Report(NAME, quick=quick, origin=str(data) if data else "generated")
+    report.about = "processor seconds for a million rows: all tasks, and the slowest fold"
+    given = None if data is None else _given(data)
+    sizes = QUICK_SIZES if quick else SIZES
+    for case, (groups, asked) in CASES.items():
+        found: dict[tuple[str, int], Line] = {}
+        for n_shards in SHARDS[:2] if quick else SHARDS:
+            for way in ("read", "sent"):
+                console.print(f"{case}: {n_shards} shards, rows are {way}")
+                line = measured(groups, asked, n_shards, way == "sent", sizes, given)
+                found[way, n_shards] = line
+                for name in ("total", "slowest", "fixed", "fold"):
+                    key = f"{case}_{way}_{n_shards}_{name}"
+                    report.figures[key] = (getattr(line, name), "s")
+        _judge(report, case, found)
+    return report
+
+
+def _judge(report: Report, case: str, found: dict[tuple[str, int], Line]) -> None:
+    most = max(n for _, n in found)
+    one, many = found["sent", 1], found["sent", most]
+    read = found["read", 1]
+    report.bars[f"{case}_slope"] = Bar(many.total / one.total, 1.2, at_least=False)
+    report.bars[f"{case}_slowest"] = Bar(many.slowest / read.slowest, 1.6 / most, at_least=False)
+    report.bars[f"{case}_fold"] = Bar(many.fold, 0.1, at_least=False)
+    report.figures[f"{case}_sent_{most}_to_read_1"] = (many.total / read.total, "ratio")
+
+
+def measured(
+    groups: int,
+    asked: tuple[str, str],
+    n_shards: int,
+    sent: bool,
+    sizes: tuple[int, int],
+    given: pa.Table | None,
+) -> Line:
+    """Slope and intercept from epochs of two sizes, each the cheaper of two."""
+    root = Path(tempfile.mkdtemp(prefix="streamgauge-scale-"))
+    try:
+        rows = root / "rows"
+        rows.mkdir()
+        gauge = sg.connect(root / "home", engine="local", shards=n_shards, exchange=sent)
+        gauge.sql(
+            "CREATE STREAM s (ts TIME, series STRING, item INT, value FLOAT) "
+            f"FROM FILES '{rows}' TIME ts KEY series KEEP 1 MINUTE FUTURE ANY"
+        )
+        gauge.sql(
+            f"CREATE QUERY q AS SELECT series, {asked[0]} FROM s [RANGE 10 SECONDS] "
+            f"GROUP BY series EVERY 10 SECONDS {asked[1]}"
+        )
+        lander = Lander(gauge.home, max_rows=10**9, exchange=sent)
+        costs: dict[int, list[Cost]] = {size: [] for size in sizes}
+        for number, size in enumerate((sizes[0], *sizes, *sizes)):
+            table = _rows(number, size, groups) if given is None else _part(given, number, size)
+            pq.write_table(table, rows / f"{number:03d}.parquet", row_group_size=1 << 19)
+            cost = _epoch(gauge, lander, sent)
+            if number:
+                costs[size].append(cost)
+        shard.forget(gauge.home)
+        return _line(costs, sizes)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _epoch(gauge: sg.Gauge, lander: Lander, sent: bool) -> Cost:
+    home, start = gauge.home, gauge.home.committed()
+    lander.land()
+    page = Journal(home).page(start + 1)
+    scans, packets = [], []
+    for part in slices(page):
+        begun = time.process_time()
+        packets.append(list(scan(home, page, part)))
+        scans.append(time.process_time() - begun)
+    assert bool(packets) == sent, "an epoch went the other way"
+    folds, receipts = [], []
+    for k in range(home.shards):
+        begun = time.process_time()
+        mine = [packet[k] for packet in packets] if sent else None
+        receipts.append(shard.run(home, k, start, start + 1, mine))
+        folds.append(time.process_time() - begun)
+    commit(home, start, receipts, 0.0)
+    return Cost(sum(scans) + sum(folds), max(folds))
+
+
+def _line(costs: dict[int, list[Cost]], sizes: tuple[int, int]) -> Line:
+    least = {n: min(found, key=lambda cost: cost.total) for n, found in costs.items()}
+    small, large = least[sizes[0]], least[sizes[1]]
+    millions = (sizes[1] - sizes[0]) / 1e6
+    slope = (large.total - small.total) / millions
+    slowest = min(c.fold for c in costs[sizes[1]]) - min(c.fold for c in costs[sizes[0]])
+    fixed = small.total - slope * sizes[0] / 1e6
+    return Line(slope, slowest / millions, max(fixed, 0.0), small.fold)
+
+
+def _rows(number: int, size: int, groups: int) -> pa.Table:
+    rng = np.random.default_rng(number)
+    names = pa.array([f"series-{n:06d}" for n in range(groups)])
+    codes = rng.integers(0, groups, size, dtype=np.int32)
+    ts = number * SPAN + np.sort(rng.integers(0, SPAN, size))
+    return pa.table(
+        {
+            "ts": pa.array(ts, pa.timestamp("us", "UTC")),
+            "series": pa.DictionaryArray.from_arrays(codes, names),
+            "item": rng.integers(0, 1000, size),
+            "value": rng.normal(100.0, 15.0, size),
+        }
+    )
+
+
+def _given(directory: Path) -> pa.Table:
+    """Rows of all files, with an item for sketches that is made of the value."""
+    tables = [
+        pq.read_table(path, columns=["series", "value"]) for path in directory.glob("*.parquet")
+    ]
+    table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    values = np.nan_to_num(np.asarray(table["value"].cast(pa.float64()).to_numpy()))
+    items = pa.array((values * 100).astype(np.int64))
+    series = table["series"].cast(pa.string())
+    return pa.table({"series": series, "item": items, "value": pa.array(values)})
+
+
+def _part(given: pa.Table, number: int, size: int) -> pa.Table:
+    """So many of the given rows, over and over, spread evenly over a span of time."""
+    which = pa.array((np.arange(size) + number * size) % len(given))
+    ts = number * SPAN + np.linspace(0, SPAN - 1, size).astype(np.int64)
+    return given.take(which).add_column(0, "ts", pa.array(ts, pa.timestamp("us", "UTC")))
