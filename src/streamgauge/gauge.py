@@ -438,12 +438,10 @@ class Gauge(Tables, Reader):
 
     def explain(self, name: str) -> str:
         """The plan of a query."""
-        epoch = self.home.committed()
-        known, expected = self.registry(), self._expected.query(name)
-        standing = known.queries.get(name)
-        there = standing is not None and standing.version == expected.version
-        known = known if there else self._expected
-        return explained(known, name, shards=self.home.shards, epoch=epoch)
+        known, expected = self.registry(), self._expected
+        standing, asked = known.queries.get(name), expected.query(name)
+        plan = known if standing is not None and standing.version == asked.version else expected
+        return explained(plan, name, shards=self.home.shards, epoch=self.home.committed())
 
     def __enter__(self) -> Gauge:
         return self
@@ -483,19 +481,19 @@ def connect(
     settings
         Further Spark settings.
     checkpoint
-        Path or address (s3a://bucket/folder) of Spark's checkpoint. In the home by default.
+        Path or address of Spark's checkpoint. Default: in the home.
     keep_answers
         How long the running job keeps answers and journal pages. Default: for ever.
     allow_functions
         Modules, or `module:function`, that CREATE FUNCTION may name; an `Allowed` has limits too.
     data_roots
-        Directories that clients of a server or a control topic may name files in. Default: none.
+        Directories that clients may name files in. Default: none.
     exchange
         Whether rows are read once and sent to their shards. Default: where that costs less.
     """
     if _MASTER.match(str(home)):
         home, master = "gauge-home", str(home)
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers, exchange)
-    default = os.cpu_count() or 1 if engine == "spark" else 1
+    shards = shards or (os.cpu_count() or 1 if engine == "spark" else 1)
     allowed, roots = Allowed.of(allow_functions), Roots.of(data_roots)
-    return Gauge(Home.open(home, shards=shards or default, allowed=allowed, roots=roots), job)
+    return Gauge(Home.open(home, shards=shards, allowed=allowed, roots=roots), job)
