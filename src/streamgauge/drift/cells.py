@@ -26,11 +26,12 @@ def _record(**kinds: str) -> np.dtype[Any]:
 # is the tick after which rows are seen; `window` the ticks of a window that an extreme is taken
 # over (0: none), which opens at the tick `opened`; `sign` +1 for a maximum and -1 for a minimum;
 # `deque` the number of its deque (-1: none). `listed` members are named (0: they follow the
-# series), `grouped` that the cell is a group, which ends with its series. `spread` is how many
-# deviations hold a normal error at the confidence; `draw` seeds the cell's own draws.
+# series), `grouped` that the cell is a group, which ends with its series: `ends` is the first tick
+# of the block in hand without any. `spread` is how many deviations hold a normal error at the
+# confidence; `draw` seeds the cell's own draws.
 ASKED = _record(
     f8="width confidence sign spread",
-    i8="born window opened",
+    i8="born window opened ends",
     u8="draw",
     i4="query law listed deque",
     u1="op relative asked trend throughout paused grouped",

@@ -133,10 +133,16 @@ def deserted(c, j, block, paths, links):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def has_ended(asked, tick):  # type: ignore[no-untyped-def]
+    """Whether a group was without series at a tick of the block; it may have some again."""
+    return asked.grouped and asked.ends <= tick
+
+
+@compiled
 def reading(c, j, block, paths, cells, links):  # type: ignore[no-untyped-def]
     """The reading of a cell at a tick of the block."""
     op = cells[c].op
-    if cells[c].grouped and deserted(c, j, block, paths, links):
+    if has_ended(cells[c], block.ticks[j]) and deserted(c, j, block, paths, links):
         return Reading(np.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, np.nan, np.nan)
     if op in (MAX, MIN):
         return foremost(c, j, block, paths, cells, links)
@@ -181,16 +187,14 @@ def plain(c, block, cells, links):  # type: ignore[no-untyped-def]
     """Whether `values` may be used for a cell over the whole block."""
     if not is_linear(cells[c].op) or cells[c].born != ALWAYS or len(block.other) > 0:
         return False
+    if has_ended(cells[c], block.ticks[-1]):
+        return False
     weighted, mass = len(links.weight) > 0, 0.0
-    lasting = not cells[c].grouped
     for i in range(links.pointer[c], links.pointer[c + 1]):
         s = links.member[i]
         if not block.steady[s] or np.isnan(block.value[s, 0]):
             return False
-        lasting = lasting or block.lasting[s] != 0
         mass += links.weight[i] if weighted else 1.0
-    if not lasting:
-        return False
     return mass != 0.0 or (cells[c].op == SUM and links.pointer[c + 1] > links.pointer[c])
 
 
@@ -231,8 +235,6 @@ def _turn(block, path, s, after, until):  # type: ignore[no-untyped-def]
 def next_end(c, after, scene):  # type: ignore[no-untyped-def]
     """The first tick of the block after one at which a group has no series any more."""
     block, links = scene.block, scene.links
-    if not scene.cells[c].grouped:
-        return NEVER
     for i in range(links.pointer[c], links.pointer[c + 1]):
         s = links.member[i]
         if block.lasting[s] and not np.isnan(block.value[s, 0]):
@@ -244,12 +246,23 @@ def next_end(c, after, scene):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def find_ends(scene):  # type: ignore[no-untyped-def]
+    """Note for each group the first tick of the block at which it has no series."""
+    for c in scene.groups:
+        scene.cells[c].ends = next_end(c, ALWAYS, scene)
+
+
+@compiled
 def next_turn(c, after, scene):  # type: ignore[no-untyped-def]
     """The first tick of the block after one at which a cell must be looked at by its members.
 
     One falls silent or is back, or none is left.
     """
-    block, links, first = scene.block, scene.links, next_end(c, after, scene)
+    block, links, first = scene.block, scene.links, NEVER
+    if scene.cells[c].grouped:
+        first = scene.cells[c].ends
+        if first <= after:
+            first = next_end(c, after, scene)
     if scene.cells[c].op == COUNT:
         return first
     for i in range(links.pointer[c], links.pointer[c + 1]):
@@ -266,7 +279,7 @@ def wake(scene):  # type: ignore[no-untyped-def]
     for c in scene.groups:
         mine = memory.cell[c]
         if mine.regime == TIMER and mine.evaluations > 0 and not cells[c].paused:
-            memory.due[c] = min(memory.due[c], next_end(c, ALWAYS, scene))
+            memory.due[c] = min(memory.due[c], cells[c].ends)
     if not turning(scene.block, scene.paths):
         return
     for c in range(len(cells)):

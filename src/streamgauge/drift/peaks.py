@@ -13,7 +13,7 @@ import numpy as np
 from streamgauge.drift.answer import leave, note_wait, outside, owed, publish, tolerance, watched
 from streamgauge.drift.cells import TIMER
 from streamgauge.drift.deadline import ABOVE, wait
-from streamgauge.drift.evaluate import Reading, next_turn, plain, reading, values
+from streamgauge.drift.evaluate import Reading, find_ends, next_turn, plain, reading, values
 from streamgauge.drift.extremes import phi1, push, run, top
 from streamgauge.drift.timer import judge, stirred
 from streamgauge.kernel.jit import compiled
@@ -180,6 +180,7 @@ def fill_peaks(which, scene, extremes):  # type: ignore[no-untyped-def]
     """Let cells with an extreme see a block of the past."""
     n = len(scene.block.ticks)
     scratch, peaks = np.empty(n), np.empty(n)
+    find_ends(scene)
     for c in which:
         extremes = over_window(c, 0, n, scratch, peaks, scene, extremes)
     return extremes

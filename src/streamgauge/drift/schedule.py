@@ -15,7 +15,7 @@ import numpy as np
 
 from streamgauge.drift.answer import leave
 from streamgauge.drift.cells import TIMER
-from streamgauge.drift.evaluate import deserted, reading, wake
+from streamgauge.drift.evaluate import deserted, find_ends, has_ended, reading, wake
 from streamgauge.drift.peaks import answer_peak, outlast, over_window
 from streamgauge.drift.walk import answer_timed, answer_watched
 from streamgauge.kernel.jit import compiled
@@ -77,7 +77,7 @@ def _due(j, scene, due, costs):  # type: ignore[no-untyped-def]
         if timer and memory.due[c] > tick:
             continue
         cost = price(c, j, scene)
-        if cells[c].grouped and deserted(c, j, scene.block, scene.paths, scene.links):
+        if has_ended(cells[c], tick) and deserted(c, j, scene.block, scene.paths, scene.links):
             cost = 0
         if cost > 0:
             due[n], costs[n] = c, cost
@@ -124,7 +124,7 @@ def _end_groups(j, done, scratch, peaks, scene, extremes, out, n_out):  # type: 
     for c in scene.groups:
         if scene.memory.cell[c].evaluations == 0 or cells[c].paused or tick < cells[c].opened:
             continue
-        if not deserted(c, j, block, scene.paths, scene.links):
+        if not has_ended(cells[c], tick) or not deserted(c, j, block, scene.paths, scene.links):
             continue
         found = reading(c, j, block, scene.paths, cells, scene.links)
         if cells[c].window > 0:
@@ -146,6 +146,7 @@ def walk_within(scene, before, pools, extremes, out):  # type: ignore[no-untyped
     # How far the deque of each extreme has come: it must not know of ticks after an evaluation.
     done = np.zeros(len(extremes.length), np.int64)
     due, costs = np.empty(len(cells), np.int64), np.empty(len(cells), np.int64)
+    find_ends(scene)
     wake(scene)
     for j in range(n):
         tick = block.ticks[j]

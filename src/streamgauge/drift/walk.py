@@ -16,7 +16,7 @@ from streamgauge.drift.answer import (
     watched,
 )
 from streamgauge.drift.cells import TIMER
-from streamgauge.drift.evaluate import calm, next_turn, plain, reading, values, wake
+from streamgauge.drift.evaluate import calm, find_ends, next_turn, plain, reading, values, wake
 from streamgauge.drift.peaks import walk_peak
 from streamgauge.drift.timer import compare, judge, learn, next_due, plan, slope_of
 from streamgauge.kernel.jit import compiled
@@ -129,6 +129,7 @@ def walk(scene, extremes, out):  # type: ignore[no-untyped-def]
     # A literal would have all that is called compiled twice.
     last, n_out = ticks[-1], np.int64(0)
     no_peaks = len(extremes.length) == 0
+    find_ends(scene)
     wake(scene)
     for c in range(len(due)):
         if due[c] > last and (no_peaks or cells[c].window == 0):
