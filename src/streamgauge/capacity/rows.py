@@ -15,7 +15,7 @@ from streamgauge.capacity.workload import PANED, PARSED, Asked, Workload
 from streamgauge.contracts.contract import Contract
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.time import SECOND
-from streamgauge.operators.aggregate import avg, maximum, minimum, quantile, stddev, total
+from streamgauge.operators.aggregate import avg, maximum, minimum, quantile, total
 from streamgauge.operators.predicate import col
 from streamgauge.plan.members import Members
 from streamgauge.plan.query import Query, every, on_change
@@ -25,7 +25,8 @@ from streamgauge.windows.window import Range
 
 STREAM = "measured"
 START = 1_767_225_600 * SECOND
-AGGREGATES = (avg, minimum, maximum, total, stddev)
+# Those that share a table.
+AGGREGATES = (avg, minimum, maximum, total)
 # Standard deviations of an average that a deferred answer may be off by.
 TOLERANCE = 4.0
 CONFIDENCE = 0.9
