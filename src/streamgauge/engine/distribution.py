@@ -80,21 +80,26 @@ def owners(columns: Sequence[pa.Array | pa.ChunkedArray], shards: int) -> Shards
     for more, names in zip(codes[1:], words[1:], strict=True):
         flat = flat * len(names) + more
     distinct, places = _distinct(flat, [len(names) for names in words])
-    found = np.empty(len(distinct), np.int32)
     # True and 1 are equal keys of a dictionary and different groups.
     known = _remembered(" ".join(str(column.type) for column in columns))
-    for place, number in enumerate(distinct.tolist()):
-        values = []
-        for names in reversed(words):
-            number, code = divmod(number, len(names))
-            values.append(names[code])
-        group = tuple(reversed(values))
-        hashed = known.get(group)
-        if hashed is None:
-            hashed = known[group] = group_hash(group)
-        found[place] = hashed % shards
-    owned: Shards = found[places]
+    groups = _groups(distinct, words)
+    hashes = [known.get(group, -1) for group in groups]
+    for place, hashed in enumerate(hashes):
+        if hashed < 0:
+            hashes[place] = known[groups[place]] = group_hash(groups[place])
+    owned: Shards = (np.array(hashes, np.uint64) % np.uint64(shards)).astype(np.int32)[places]
     return owned
+
+
+def _groups(
+    distinct: npt.NDArray[np.int64], words: Sequence[Sequence[object]]
+) -> list[tuple[object, ...]]:
+    """The values that numbers of groups stand for."""
+    columns = []
+    for names in reversed(words):
+        distinct, codes = np.divmod(distinct, len(names))
+        columns.append([names[code] for code in codes.tolist()])
+    return list(zip(*reversed(columns), strict=True))
 
 
 def _coded(column: pa.Array | pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], list[object]]:

@@ -2,7 +2,7 @@
 
 A block is one Arrow file per shard and epoch. Always there: query, version, group, as_of, value.
 Only where some answer differs from the default: low, high, coverage, silent, revision; and basis,
-confidence, spent, met where some answer rests on a synopsis or is deferred; slope where it has one;
+confidence, spent where some answer rests on a synopsis or is deferred; met there and with bars; slope where it has one;
 share where a budget did not reach.
 `expand` gives the full public schema back.
 """
@@ -101,6 +101,7 @@ def write_block(path: Path, block: Block, *, epoch: int) -> int:
         columns["basis"] = pa.DictionaryArray.from_arrays(block.basis, names)
         columns["confidence"] = pa.array(sure[block.basis])
         columns["spent"] = pa.array(block.spent)
+    if block.basis.any() or not plain.all():
         columns["met"] = pa.array(_met(block))
     if block.slope.any():
         columns["slope"] = pa.array(block.slope)
