@@ -2,8 +2,8 @@
 
 A block is one Arrow file per shard and epoch. Always there: query, version, group, as_of, value.
 Only where some answer differs from the default: low, high, coverage, silent, revision; and basis,
-confidence, spent where some answer rests on a synopsis or is deferred; met there and with bars; slope where it has one;
-share where a budget did not reach.
+confidence, spent where some answer rests on a synopsis or is deferred; met there and with bars;
+slope where it has one; share where a budget did not reach.
 `expand` gives the full public schema back.
 """
 
