@@ -27,17 +27,6 @@ MOST_REMEMBERED = 1 << 20
 _HASHES: dict[str, dict[tuple[object, ...], int]] = {}
 
 
-def hashed_by(key: TableKey) -> tuple[str, ...]:
-    """The columns whose hash says which shard needs a row for a table; none: all shards do.
-
-    The newest rows of a stream are those of all groups; the newest of each key can be told from
-    the rows of its group alone where a key lies in one group.
-    """
-    if key.kind == "ring" and not set(key.group_by) <= set(key.by):
-        return ()
-    return key.group_by
-
-
 def input_name(columns: Sequence[str]) -> str:
     """The name of the input that brings rows hashed by some columns."""
     return json.dumps(list(columns)) if columns else REPLICATED
@@ -55,7 +44,7 @@ def inputs_of(plan: StreamPlan) -> dict[str, StreamPlan]:
     """
     tables: dict[str, dict[TableKey, list[Standing]]] = {REPLICATED: {}}
     for key, queries in plan.tables.items():
-        tables.setdefault(input_name(hashed_by(key)), {})[key] = queries
+        tables.setdefault(input_name(key.hashed_by), {})[key] = queries
     nothing = replace(plan, portfolios={}, deferrals={}, families={}, bounds={})
     return {
         name: replace(nothing if name else plan, tables=found) for name, found in tables.items()

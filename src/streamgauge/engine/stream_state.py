@@ -17,7 +17,7 @@ from streamgauge.engine.calendar import Calendar
 from streamgauge.engine.decay_piece import DecayPiece
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.deferral_state import pack_deferral, unpack_deferral
-from streamgauge.engine.distribution import REPLICATED, hashed_by, input_name
+from streamgauge.engine.distribution import REPLICATED, input_name
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.naming import Groups, Series, pack_combiner, unpack_combiner
 from streamgauge.engine.pane_piece import PanePiece
@@ -131,7 +131,7 @@ def _apart(held: InputState) -> dict[str, InputState]:
     found = {REPLICATED: replace(held, pieces={})}
     for text, piece in held.pieces.items():
         key = piece.key  # type: ignore[attr-defined]
-        name = input_name(hashed_by(key)) if isinstance(key, TableKey) else REPLICATED
+        name = input_name(key.hashed_by) if isinstance(key, TableKey) else REPLICATED
         if name not in found:
             words = {column: Interner.of(known.values) for column, known in held.words.items()}
             found[name] = InputState(words, waiting=held.waiting.take(slice(None)))

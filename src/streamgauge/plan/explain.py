@@ -137,7 +137,7 @@ def _evaluation(
         return [(f"Latest {query.select} of {members}", f"spends 0, {place}, {shared}")]
     window = registry.window_of(query)
     groups = f" by {', '.join(key.group_by)}" if key.group_by else ""
-    place = f"groups over {shards} shards" if key.group_by else f"shard {key.owner(shards)}"
+    place = key.place(shards)
     steps = [(f"Aggregate {query.select}{groups}", f"spends 0, {place}")]
     if key.synopsis:
         model = key.model()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from streamgauge.kernel.hashing import stable_hash
@@ -109,6 +109,24 @@ class TableKey:
         parts: list[Any] = [tuple(p) if isinstance(p, list) else p for p in json.loads(text)]
         return cls(*parts)
 
+    @property
+    def hashed_by(self) -> tuple[str, ...]:
+        """The columns whose hash says which shard needs a row; none: all shards need it.
+
+        The newest rows of a stream are those of all groups; the newest of each key can be told
+        from the rows of its group alone where a key lies in one group.
+        """
+        if self.kind == "ring" and not set(self.group_by) <= set(self.by):
+            return ()
+        return self.group_by
+
+    def place(self, shards: int) -> str:
+        """Where the table is kept and which rows reach it, in words."""
+        if not self.group_by:
+            return f"shard {self.owner(shards)}"
+        hashed = f"rows hashed by {', '.join(self.hashed_by)}"
+        return f"groups over {shards} shards, {hashed if self.hashed_by else 'each reads all rows'}"
+
     def predicate(self) -> Predicate | None:
         """The filter as a value."""
         return Predicate.from_dict(json.loads(self.where)) if self.where else None
@@ -118,8 +136,8 @@ class TableKey:
         return named_model(self.synopsis)
 
     def owner(self, shards: int) -> int:
-        """The shard of an ungrouped table."""
-        return stable_hash(self.text()) % shards
+        """The shard of an ungrouped table, the same whether its sums are exact or not."""
+        return stable_hash(replace(self, exact=False).text()) % shards
 
 
 PieceKey: TypeAlias = PortfolioKey | DeferralKey | BoundsKey | TableKey

@@ -62,7 +62,7 @@ SELECT saddr, APPROX_COUNT_DISTINCT(daddr) AS reached FROM packets [RANGE 1 MINU
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 10 s                                                                          owed within 0.02 of the value at 95% confidence
---     Summarise distinct(daddr) by saddr in Hll(lg_k=15, delta=0.05, seed=3152196667361654)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, groups over 4 shards
+--     Summarise distinct(daddr) by saddr in Hll(lg_k=15, delta=0.05, seed=3152196667361654)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, groups over 4 shards, rows hashed by saddr
 --       Window range 1 min                                                                     spends 0, panes of 10 s, from history, not shared
 --         Scan packets (ts, saddr, daddr)                                                      files, tick 1 s, late rows revise 1 min back
 --   kept back 0.00364 of 0.02, 0% of the chance to fail

@@ -65,7 +65,7 @@ SELECT sym, COUNT(*) WHEN price > AVG(price) AS above FROM trades [RANGE 1 MINUT
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 10 s                                                              owed exact
---     Summarise count(*) when price > avg(price) by sym in KeptPairs(seed=9001)    spends exact, every value kept, groups over 4 shards
+--     Summarise count(*) when price > avg(price) by sym in KeptPairs(seed=9001)    spends exact, every value kept, groups over 4 shards, rows hashed by sym
 --       Window range 1 min                                                         spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym, price)                                             files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate

@@ -37,7 +37,7 @@ SELECT sym, STDDEV(price) AS s FROM trades [DECAY 1 HOUR] GROUP BY sym EVERY 1 M
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 1 min                    owed exact
---     Aggregate stddev(price) by sym      spends 0, groups over 4 shards
+--     Aggregate stddev(price) by sym      spends 0, groups over 4 shards, rows hashed by sym
 --       Window decay 1 h                  spends 0, one fading sum a group, not shared
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate

@@ -138,7 +138,7 @@ SELECT buy, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY buy;
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                           owed exact
---     Aggregate avg(price) by buy              spends 0, groups over 4 shards
+--     Aggregate avg(price) by buy              spends 0, groups over 4 shards, each reads all rows
 --       Window partition by sym rows 1         spends 0, ring of 1 rows, not shared
 --         Scan trades (ts, sym, buy, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
@@ -150,7 +150,7 @@ SELECT size % 2, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY size 
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change of 0.5                     owed within 0.5 at 90% confidence
---     Aggregate avg(price) by size % 2          spends 0, groups over 4 shards
+--     Aggregate avg(price) by size % 2          spends 0, groups over 4 shards, each reads all rows
 --       Window partition by sym rows 1          spends 0, ring of 1 rows, not shared
 --         Scan trades (ts, sym, size, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: answers that moved less are not given again
@@ -162,7 +162,7 @@ SELECT price, AVG(size) FROM trades [PARTITION BY sym ROWS 1] GROUP BY price WIT
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change of 0.5                     owed within 0.5 at 90% confidence
---     Aggregate avg(size) by price              spends 0, groups over 4 shards
+--     Aggregate avg(size) by price              spends 0, groups over 4 shards, each reads all rows
 --       Window partition by sym rows 1          spends 0, ring of 1 rows, not shared
 --         Scan trades (ts, sym, price, size)    files, tick 1 s, late rows dropped
 --   kept back 0 of 0.5: answers that moved less are not given again

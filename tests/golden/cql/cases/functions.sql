@@ -133,7 +133,7 @@ SELECT round(hypot(price, size)) AS h, COUNT(*) AS n FROM trades [RANGE 1 MINUTE
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                                     owed exact
---     Aggregate count(*) by round(hypot(price, size))    spends 0, groups over 4 shards
+--     Aggregate count(*) by round(hypot(price, size))    spends 0, groups over 4 shards, rows hashed by round(hypot(price, size))
 --       Window range 1 min                               spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price, size)                  files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate

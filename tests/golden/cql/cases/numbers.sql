@@ -210,7 +210,7 @@ SELECT sym, AVG(price) FROM trades [RANGE 1 MINUTE] GROUP BY sym EVERY 10 SECOND
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 10 s                     owed exact
---     Aggregate avg(price) by sym         spends 0, groups over 4 shards
+--     Aggregate avg(price) by sym         spends 0, groups over 4 shards, rows hashed by sym
 --       Window range 1 min                spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
@@ -222,7 +222,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] GROUP BY sym EVERY 10 SECONDS;
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 10 s                     owed exact
---     Aggregate avg(price) by sym         spends 0, groups over 4 shards
+--     Aggregate avg(price) by sym         spends 0, groups over 4 shards, rows hashed by sym
 --       Window range 1 min                spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
@@ -234,7 +234,7 @@ SELECT size % 10 AS last, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY la
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 10 s                    owed exact
---     Aggregate count(*) by size % 10    spends 0, groups over 4 shards
+--     Aggregate count(*) by size % 10    spends 0, groups over 4 shards, rows hashed by size % 10
 --       Window range 1 min               spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, size)         files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
@@ -246,7 +246,7 @@ SELECT sym, buy, SUM(size) FROM trades [RANGE 1 MINUTE] GROUP BY sym, buy ON CLO
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on close                           owed exact
---     Aggregate sum(size) by sym, buy         spends 0, groups over 4 shards
+--     Aggregate sum(size) by sym, buy         spends 0, groups over 4 shards, rows hashed by sym, buy
 --       Window range 1 min                    spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym, buy, size)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
@@ -385,7 +385,7 @@ SELECT sym, COUNT(*) AS n FROM trades GROUP BY sym;
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change               owed exact
---     Aggregate count(*) by sym    spends 0, groups over 4 shards
+--     Aggregate count(*) by sym    spends 0, groups over 4 shards, rows hashed by sym
 --       Window unbounded           spends 0, one pane, not shared
 --         Scan trades (ts, sym)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
@@ -497,21 +497,21 @@ SELECT COUNT(*) AS n, SUM(price) AS total, AVG(price) AS mean FROM trades [RANGE
 -- explain:
 --   q.n version 1, running, since epoch 2
 --   Answer every 10 s              owed exact
---     Aggregate count(*) by sym    spends 0, groups over 4 shards
+--     Aggregate count(*) by sym    spends 0, groups over 4 shards, rows hashed by sym
 --       Window range 1 min         spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.total version 1, running, since epoch 2
 --   Answer every 10 s                     owed exact
---     Aggregate sum(price) by sym         spends 0, groups over 4 shards
+--     Aggregate sum(price) by sym         spends 0, groups over 4 shards, rows hashed by sym
 --       Window range 1 min                spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.mean version 1, running, since epoch 2
 --   Answer every 10 s                     owed exact
---     Aggregate avg(price) by sym         spends 0, groups over 4 shards
+--     Aggregate avg(price) by sym         spends 0, groups over 4 shards, rows hashed by sym
 --       Window range 1 min                spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate

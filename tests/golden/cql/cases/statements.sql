@@ -70,7 +70,7 @@ ALTER QUERY heat AS SELECT sym, MAX(price) FROM trades [recent] GROUP BY sym EVE
 -- explain:
 --   heat version 2, running, since epoch 2
 --   Answer every 1 min                             owed exact
---     Aggregate max(price) by sym                  spends 0, groups over 4 shards
+--     Aggregate max(price) by sym                  spends 0, groups over 4 shards, rows hashed by sym
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, sym, price)             files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
@@ -546,7 +546,7 @@ EXPLAIN heat;
 -- shows:
 --   heat version 1, running, from the next epoch
 --   Answer every 1 min                             owed exact
---     Aggregate avg(price) by sym                  spends 0, groups over 4 shards
+--     Aggregate avg(price) by sym                  spends 0, groups over 4 shards, rows hashed by sym
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, sym, price)             files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
@@ -640,7 +640,7 @@ EXPLAIN ANALYZE heat;
 -- shows:
 --   heat version 1, running, from the next epoch
 --   Answer every 1 min                             owed exact
---     Aggregate avg(price) by sym                  spends 0, groups over 4 shards
+--     Aggregate avg(price) by sym                  spends 0, groups over 4 shards, rows hashed by sym
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, sym, price)             files, tick 1 s, late rows dropped
 --   kept back 0 of the error: nothing here is approximate
