@@ -53,10 +53,14 @@ def by_questions(home: Home) -> None:
     while home.committed() < Journal(home).last():
         end = reader.latestOffset(start, None)
         told = [
-            row for share in reversed(reader.partitions(start, end)) for row in reader.read(share)
+            row
+            for share in reversed(reader.partitions(start, end))
+            for batch in reader.read(share)
+            for row in batch.to_pylist()
         ]
-        receipts = sorted((Receipt(*row[:-1]) for row in told), key=lambda receipt: receipt.shard)
-        assert {row[-1] for row in told} == {start["page"]}
+        found = [Receipt.from_bytes(row["data"]) for row in told]
+        receipts = sorted(found, key=lambda receipt: receipt.shard)
+        assert {row["start"] for row in told} == {start["page"]}
         commit(home, start["page"], receipts, 0.0)
         start = end
 
