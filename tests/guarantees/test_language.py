@@ -458,12 +458,22 @@ def test_sizes_of_sets(run: Run, kind: str) -> None:
 def test_heaviest_items(run: Run) -> None:
     """Each count lies in its bar, and what is not listed is no heavier than the list's top end."""
     lists: dict[int, list[Answer]] = {}
+    before: set[object] = set()
     for (at, _), answer in run.given("top").items():
         lists.setdefault(at, []).append(answer)
-    for at, answers in lists.items():
+    for at, given in sorted(lists.items()):
+        answers = [answer for answer in given if answer.basis != "empty"]
+        left = {answer.group[-1] for answer in given if answer.basis == "empty"}
+        now = {answer.group[-1] for answer in answers}
+        # Items that drop out of the list say so.
+        assert left == before - now
+        before = now
         minute = run.minute(at)
         labels, counts = np.unique(minute.item, return_counts=True)
         truth = dict(zip(labels.tolist(), counts.tolist(), strict=True))
+        assert bool(answers) == bool(truth)
+        if not answers:
+            continue
         # Of items that all weigh the same a summary may name fewer than it was asked for.
         assert len(answers) <= min(5, len(truth))
         listed = {answer.group[-1]: answer for answer in answers}
