@@ -54,10 +54,13 @@ def read_limbs(limbs: Ints, low: int) -> float:
         value = carry + (limbs[i] if i < n else np.int64(0))
         carry = (value + _HALF) >> 32
         digits[i] = value - (carry << 32)
+    top = n + 1
+    while top > 0 and digits[top] == 0:
+        top -= 1
     # The highest digit may be beyond all doubles where the sum is not.
-    down = 128 if 32 * (low + n) - _BIAS > 800 else 0
+    down = 128 if 32 * (low + top) - _BIAS > 800 else 0
     total, rest = 0.0, 0.0
-    for i in range(n + 1, -1, -1):
+    for i in range(top, -1, -1):
         if digits[i] != 0:
             term = math.ldexp(float(digits[i]), 32 * (low + i) - _BIAS - down)
             new = total + term
