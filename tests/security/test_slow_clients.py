@@ -114,14 +114,19 @@ def test_sixty_large_bodies_without_a_token_take_no_memory(server: Server) -> No
             with suppress(OSError):
                 connection.send(LARGE)
         replies = [first(connection) for connection in connections]
-        assert all(b" 401 " in reply for reply in replies)
+        # A server that closes before it was sent everything resets, which may overtake its reply.
+        assert all(b" 401 " in reply or not reply for reply in replies)
+        assert any(replies)
         # All of them together would be 960 MB.
         assert resident() - before < 100_000_000
 
 
 def first(connection: socket.socket) -> bytes:
     assert select.select([connection], [], [], 10)[0]
-    return connection.recv(200)
+    try:
+        return connection.recv(200)
+    except ConnectionResetError:
+        return b""
 
 
 def resident() -> int:
