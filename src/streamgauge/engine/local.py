@@ -68,14 +68,18 @@ class LocalEngine:
             )
             if self.lander.land() == start:
                 return False
-        page = Journal(self.home).page(start + 1)
-        sent = [list(scan(self.home, page, part)) for part in slices(page)]
+        sent = self._sent(start + 1) if self.exchange else []
         receipts = [
             shard.run(self.home, k, start, start + 1, [s[k] for s in sent] if sent else None)
             for k in range(self.home.shards)
         ]
         commit(self.home, start, receipts, time.perf_counter() - begun)
         return True
+
+    def _sent(self, number: int) -> list[list[bytes]]:
+        """The packets of each slice of a page, in the order of the shards."""
+        page = Journal(self.home).page(number)
+        return [list(scan(self.home, page, part)) for part in slices(page)]
 
     @property
     def running(self) -> bool:
