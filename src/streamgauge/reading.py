@@ -19,7 +19,6 @@ from streamgauge.contracts.picture import facts_html
 from streamgauge.contracts.row_change import RowChange
 from streamgauge.contracts.shown import Answers
 from streamgauge.engine.catalog import expected_registry, registry_at
-from streamgauge.engine.deferrals import deferrals
 from streamgauge.engine.latest import latest_answers, latest_rows, rows_covered
 from streamgauge.engine.spark.session import open_session
 from streamgauge.engine.spark.views import as_spark
@@ -30,6 +29,7 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.plan.missing import missing
 from streamgauge.plan.registry import Registry
+from streamgauge.plan.technique import report
 from streamgauge.plan.view import View
 from streamgauge.results.agents import agents, objects
 from streamgauge.results.change_log import (
@@ -148,7 +148,8 @@ class Reader:
 
     def deferrals(self, name: str | None = None) -> pa.Table:
         """What the cells of deferred queries are doing: regime, model, evaluations, deadlines."""
-        return deferrals(self.home, name)
+        table: pa.Table = report("deferrals")(self.home, name)
+        return table
 
     def agents(self, stream: str | None = None) -> pa.Table:
         """Who feeds the streams: agents, whether they are heard, what they sent."""

@@ -13,12 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamgauge.engine.dataflow import Dataflow, Folded
 from streamgauge.engine.progress import UNSTARTED
 from streamgauge.engine.reference import History, Row
 from streamgauge.engine.reference_rows import World, relation
 from streamgauge.engine.reference_windows import DROPPED, Landed
-from streamgauge.engine.resample import followers, in_force
 from streamgauge.engine.store import Store, empty_store, merged
 from streamgauge.kernel.time import SECOND
 from streamgauge.operators.delta import Delta, joined
@@ -28,6 +26,8 @@ from streamgauge.streams.stream import Stream
 from streamgauge.testing.feeds import FUNCTIONS, GIVEN, METERS, ROOMS, Feed, Split, feeds, splits
 from streamgauge.testing.plans import KINDS, plans
 from streamgauge.testing.rows import alike, bag_at, table_of
+from streamgauge.work.relations.dataflow import Dataflow, Folded
+from streamgauge.work.relations.resample import followers, in_force
 
 pytestmark = pytest.mark.slow
 

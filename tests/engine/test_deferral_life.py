@@ -13,7 +13,6 @@ import streamgauge as sg
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine import pieces, shard
 from streamgauge.engine import state as wire
-from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.latest import latest_answers
 from streamgauge.engine.reference import Arrival, Row, evaluate
 from streamgauge.kernel.time import DAY, SECOND
@@ -26,6 +25,7 @@ from streamgauge.streams.stream import Late, Stream
 from streamgauge.testing.deferrals import HOLDINGS, TABLE, DeferredLife
 from streamgauge.testing.replay import run_pages, write_pages
 from streamgauge.testing.strategies import SCHEMA, START
+from streamgauge.work.deferral.operator import DeferralOperator
 from tests.engine.test_deferral import compare
 
 pytestmark = pytest.mark.slow
@@ -275,7 +275,7 @@ def test_state_without_pools_goes_on_with_cells_that_begin_anew(
     for k in range(3):
         state = wire.from_bytes(home.state(1, k).read_bytes(), k, 3)
         for piece in state.streams["plant"].pieces.values():
-            assert isinstance(piece, DeferralPiece)
+            assert isinstance(piece, DeferralOperator)
             piece.pools = 0
         home.state(1, k).write_bytes(wire.to_bytes(state, k, 3))
     monkeypatch.undo()

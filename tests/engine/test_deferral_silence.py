@@ -11,13 +11,13 @@ import streamgauge as sg
 from streamgauge.contracts.answer import Answer
 from streamgauge.drift.cells import fresh
 from streamgauge.drift.paths import PATH, estimate, learned_gap, take_in
-from streamgauge.engine.deferral_piece import DeferralPiece
-from streamgauge.engine.deferral_state import pack_deferral, unpack_deferral
 from streamgauge.kernel.time import SECOND
 from streamgauge.plan.over import Over
-from streamgauge.plan.sharing import DeferralKey
 from streamgauge.results.change_log import as_answers
 from streamgauge.testing.strategies import START
+from streamgauge.work.deferral.operator import DeferralOperator
+from streamgauge.work.deferral.state import pack_deferral, unpack_deferral
+from streamgauge.work.deferral.technique import DeferralKey
 
 pytestmark = pytest.mark.slow
 
@@ -144,8 +144,8 @@ def test_gaps_that_a_state_did_not_keep_are_learned_again() -> None:
 
 
 def test_a_deadline_without_a_bound_is_looked_at_again() -> None:
-    piece = DeferralPiece(DeferralKey("x"), memory=fresh(2), recent=np.array([90, 95, 100]))
+    piece = DeferralOperator(DeferralKey("x"), memory=fresh(2), recent=np.array([90, 95, 100]))
     piece.memory.due[:] = 120, 10**15
     arrays: dict[str, np.ndarray] = {}
     values = pack_deferral("p", piece, arrays)
-    assert unpack_deferral("p", values, arrays, 0, 1).memory.due.tolist() == [120, 100]
+    assert unpack_deferral("p", values, arrays, 0, 1)["memory"].due.tolist() == [120, 100]

@@ -139,7 +139,7 @@ def test_queries_share_what_they_derive() -> None:
     assert plan.stream.schema.columns[4:] == (
         (str(VALUE), "float"), (str(LARGE), "bool"), (str(SIDE), "string"),
     )  # fmt: skip
-    shared = [q.name for queries in plan.tables.values() for q in queries if len(queries) > 1]
+    shared = [q.name for queries in plan.operators.values() for q in queries if len(queries) > 1]
     assert shared == ["turnover", "mean"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,7 @@ import pytest
 
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.lander import Lander
-from streamgauge.engine.promise_costs import (
-    ENOUGH,
-    EPOCHS,
-    FEW,
-    HOLD,
-    LEAP,
-    Meter,
-    spent_since,
-    stopwatches,
-    together,
-)
+from streamgauge.engine.operator import together
 from streamgauge.kernel.files import write_json
 from streamgauge.kernel.time import MINUTE
 from streamgauge.log.home import Home
@@ -31,12 +22,21 @@ from streamgauge.operators.expression import Expr
 from streamgauge.plan.allowances import allowances
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.promise.costs import Costs, Prices
+from streamgauge.promise.costs import Costs, Prices, Spent
 from streamgauge.promise.promise import Promise
 from streamgauge.promise.summary import Summary
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import Range
+from streamgauge.work.promise.budget import measured
+from streamgauge.work.promise.costs import (
+    ENOUGH,
+    EPOCHS,
+    FEW,
+    HOLD,
+    LEAP,
+    Meter,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -233,13 +233,13 @@ class TestPages:
 
 class TestSpent:
     def test_only_what_was_done_is_told(self) -> None:
-        watches = stopwatches()
-        with watches["join"].inserting(3):
+        spent = Spent(time.thread_time_ns)
+        with spent.inserting(3):
             sum(range(10_000))
-        first = spent_since(watches)
+        first = dict(measured("join", spent, []).spent)
         assert first.pop("join.insert_ns") > 0
         assert first == {"join.inserted": 3, "join.insert_blocks": 1}
-        assert spent_since(watches) == {}
+        assert measured("join", spent, []).spent == {}
 
     def test_shards_add_up(self) -> None:
         assert together([{"a": 1}, {"b": 2, "a": 3}, {}]) == {"a": 4, "b": 2}

@@ -17,10 +17,11 @@ from streamgauge.plan.members import Members
 from streamgauge.plan.offer import Statistics
 from streamgauge.plan.query import Query, every
 from streamgauge.plan.registry import Registry
-from streamgauge.plan.sharing import BoundsKey, piece_of
+from streamgauge.plan.sharing import piece_of
 from streamgauge.plan.techniques import taken
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
+from streamgauge.work.bounds.technique import BoundsKey
 from tests.goldens import assert_golden
 
 SCHEMA = Schema.of(host="string", kind="string", ts="time", value="float", width="float", n="int")

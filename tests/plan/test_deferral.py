@@ -22,12 +22,15 @@ from streamgauge.plan.offer import Offer, Refusal, Statistics
 from streamgauge.plan.over import Over
 from streamgauge.plan.query import Cadence, Query, every, on_change, on_close
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.sharing import DeferralKey, PortfolioKey, TableKey, piece_of, share
+from streamgauge.plan.sharing import piece_of, share
 from streamgauge.plan.techniques import bids, taken
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
 from streamgauge.windows.window import Landmark, Range, Rows
+from streamgauge.work.deferral.technique import DeferralKey
+from streamgauge.work.latest.technique import LatestKey
+from streamgauge.work.windows.technique import PaneKey
 from tests.plan.market import market, queries_of, view_of
 
 NEWEST = "trades [PARTITION BY sym ROWS 1]"
@@ -205,7 +208,7 @@ def test_several_aggregates_are_several_queries_of_one_piece() -> None:
     assert [one.name for one in found] == ["q.s", "q.low"]
     registry = registered(*found)
     plan = share(registry, registry.stream("trades"))
-    assert [len(standings) for standings in plan.deferrals.values()] == [2]
+    assert [len(standings) for standings in plan.operators.values()] == [2]
 
 
 # Python values
@@ -323,7 +326,7 @@ def test_what_is_registered_is_deferred_by_one_rule(asked: Query) -> None:
     key = piece_of(registry, registry.query("q"))
     chosen = taken(asked).technique
     assert (chosen == "deferral") == deferred(asked) == isinstance(key, DeferralKey)
-    assert isinstance(key, (DeferralKey, PortfolioKey)) == (asked.window is None)
+    assert isinstance(key, (DeferralKey, LatestKey)) == (asked.window is None)
     assert explain(registry, "q", shards=2, epoch=1)
 
 
@@ -367,12 +370,10 @@ def test_a_piece_reads_keys_groups_and_the_column() -> None:
         query(), query(name="by", group_by=("buy",)), query(name="n", members=HELD)
     )
     plan = share(registry, registry.stream("trades"))
-    (key,) = plan.deferrals
+    (key,) = plan.operators
     assert key == DeferralKey("price")
     assert key.text() == '["drift", "price"]'
-    assert [one.name for one in plan.deferrals[key]] == ["q", "by", "n"]
-    assert plan.standings(key) == plan.deferrals[key]
-    assert (plan.portfolios, plan.tables) == ({}, {})
+    assert [one.name for one in plan.operators[key]] == ["q", "by", "n"]
     assert (plan.numbers(), plan.words()) == (("price",), ("sym", "buy"))
 
 
@@ -382,8 +383,9 @@ def test_pieces_of_each_kind_live_beside_each_other() -> None:
     registry = registered(query(), exact, windowed)
     plan = share(registry, registry.stream("trades"))
     kinds = [type(piece_of(registry, registry.query(name))) for name in ("q", "e", "w")]
-    assert kinds == [DeferralKey, PortfolioKey, TableKey]
-    assert [len(kept) for kept in (plan.deferrals, plan.portfolios, plan.tables)] == [1, 1, 1]
+    assert kinds == [DeferralKey, LatestKey, PaneKey]
+    assert {type(key) for key in plan.operators} == {DeferralKey, LatestKey, PaneKey}
+    assert len(plan.operators) == 3
 
 
 def test_a_table_of_members_stays_while_a_query_reads_it() -> None:

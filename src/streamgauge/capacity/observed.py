@@ -7,19 +7,14 @@ from dataclasses import dataclass, replace
 from streamgauge.capacity.workload import PANED, PARSED, Asked, Workload
 from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
-from streamgauge.engine.deferral_piece import DeferralPiece
-from streamgauge.engine.pane_piece import PanePiece, shape_of
-from streamgauge.engine.pieces import Piece
+from streamgauge.engine.operator import fed_module
 from streamgauge.engine.progress import StreamState
-from streamgauge.engine.summary_piece import SummaryPiece
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
-from streamgauge.plan.latest import deferred
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.sharing import TableKey, piece_of
-from streamgauge.plan.view import View
+from streamgauge.plan.technique import technique_of
 from streamgauge.results.change_log import commits
 
 # Epochs that are looked at, counted from the newest.
@@ -144,46 +139,19 @@ def _asked(
 def _one(
     registry: Registry, standing: Standing, states: list[dict[str, StreamState]], shards: int
 ) -> tuple[Asked, str]:
-    """One standing query as a workload has it, and the piece of work it shares."""
-    if isinstance(standing.asked, View) or standing.query.parts:
+    """One standing query as a workload has it, and the operator that it shares."""
+    technique = technique_of(registry, standing)
+    if not technique.fed:
         return Asked("selection", 1), ""
-    query = standing.query
-    key = piece_of(registry, standing)
-    held = [_piece(state.get(query.stream), key.text()) for state in states]
-    if isinstance(key, TableKey):
-        stream = registry.streams[query.stream]
-        slide, panes = shape_of(registry, stream, key, standing) if key.width else (1, 1)
-        seconds = max(slide * stream.tick / SECOND, stream.tick / SECOND)
-        kind = "summary" if standing.model else "window"
-        groups = sum(len(p.groups.texts) for p in held if isinstance(p, PanePiece | SummaryPiece))
-        window = max(seconds, panes * key.width / SECOND)
-        return Asked(kind, 1, groups=max(1, groups), window=window, slide=seconds), key.text()
-    everyone = max([len(s[query.stream].whole.series.names.values) for s in states], default=1)
-    members = len(query.series) if query.series is not None else everyone
-    if not deferred(query):
-        return Asked("latest", 1, members=max(1, members)), key.text()
-    sizes = [
-        size
-        for piece in held
-        if isinstance(piece, DeferralPiece)
-        for number, _, size in piece.who
-        if number == standing.id
-    ]
-    cells = max(1, sum(sizes))
-    kind = "watched" if query.regime == "watch" else "deferred"
-    if query.cells:
-        members = max(1, round(_linked(held, everyone) / cells))
-    return Asked(kind, cells, members=max(1, members)), key.text()
-
-
-def _linked(held: list[Piece | None], everyone: int) -> int:
-    """Members of all cells of a family; where they are not known, each series is in one cell."""
-    rosters = [p.roster for p in held if isinstance(p, DeferralPiece) and p.roster is not None]
-    return sum(len(roster.links.member) for roster in rosters) or everyone
-
-
-def _piece(state: StreamState | None, key: str) -> Piece | None:
-    return None if state is None else state.pieces.get(key)
+    key = technique.key(registry, standing).text()
+    streams = [state.get(standing.query.stream) for state in states]
+    held = [one.pieces[key] for one in streams if one is not None and key in one.pieces]
+    series = max([len(s.whole.series.names.values) for s in streams if s is not None], default=1)
+    load = fed_module(technique).load_of(registry, standing, held, series)
+    found = Asked(load.kind, load.cells, groups=load.groups)
+    if load.window:
+        found = replace(found, window=load.window / SECOND, slide=load.slide / SECOND)
+    return replace(found, members=load.members) if load.members else found, key
 
 
 def _with_answers(load: Workload, rates: Rates) -> Workload:

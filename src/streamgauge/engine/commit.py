@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from streamgauge.engine.promise_costs import together
+from streamgauge.engine.operator import together
 from streamgauge.engine.shard import Receipt
 from streamgauge.kernel.files import number_name, write_json
 from streamgauge.log.home import Home
@@ -33,7 +33,7 @@ def commit(home: Home, start: int, receipts: Sequence[Receipt], seconds: float) 
                 "missed": sum(receipt.missed for receipt in receipts),
                 "overloaded": sum(receipt.overloaded for receipt in receipts),
                 "share": min(receipt.share for receipt in receipts),
-                "spent": together(receipt.spent for receipt in receipts),
+                "spent": together([receipt.spent for receipt in receipts]),
                 "shards": [asdict(receipt) for receipt in receipts],
             },
         )

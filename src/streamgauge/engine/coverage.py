@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.engine.dataflow import Dataflow
+from streamgauge.engine.progress import StreamRun
+from streamgauge.engine.row_answers import RowsGiven
+from streamgauge.engine.store import Store
 from streamgauge.operators.codes import row_codes
 from streamgauge.plan.keeping import scan_of
 from streamgauge.plan.nodes import Node, Windowed
@@ -18,13 +22,20 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
+class Step(Protocol):
+    """A step of a plan, which knows when rows enter and leave a window."""
+
+    def lifetimes(self, node: Windowed, since: int, *, used: bool) -> tuple[Store, Ints, Ints]:
+        """Rows, and the instants at which each enters and leaves."""
+
+
 def windows_of(plan: Node) -> list[Windowed]:
     """The windows of a plan, each once."""
     return list(dict.fromkeys(node for node in plan.walk() if isinstance(node, Windowed)))
 
 
 def coverage_at(
-    view: View, whole: Mapping[str, int], first: int, at: Ints, step: Dataflow | None = None
+    view: View, whole: Mapping[str, int], first: int, at: Ints, step: Step | None = None
 ) -> Floats:
     """Share of the windows of a view from which no row is missing, at some instants; the least.
 
@@ -51,7 +62,7 @@ def coverage_at(
     return found
 
 
-def _filled(step: Dataflow, node: Windowed, at: Ints) -> Floats:
+def _filled(step: Step, node: Windowed, at: Ints) -> Floats:
     """Share of the rows that a window of rows is to hold that it holds, over the keys it has."""
     part, enter, leave = step.lifetimes(node, BEGINNING, used=True)
     lives = enter < leave
@@ -79,3 +90,15 @@ def _filled(step: Dataflow, node: Windowed, at: Ints) -> Floats:
     known = np.append(0, np.cumsum(change[by_time]))[place]
     full = rows / np.maximum(known * node.window.rows, 1)
     return np.where(known > 0, np.minimum(full, 1.0), 0.0)
+
+
+def with_coverage(
+    given: RowsGiven | None, whole: dict[str, int], runs: Mapping[str, StreamRun]
+) -> RowsGiven | None:
+    """The same with the share of the windows that is kept; not met where that is not all."""
+    if given is None:
+        return None
+    read = [runs[name] for name in given.standing.view.streams]
+    first = min((run.state.first - 1) * run.stream.tick for run in read)
+    coverage = coverage_at(given.standing.view, whole, first, given.delta.at)
+    return replace(given, met=given.met & (coverage == 1.0), coverage=coverage)

@@ -17,7 +17,8 @@ import pyarrow as pa
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.hashing import stable_hash
 from streamgauge.plan.registry import Standing
-from streamgauge.plan.sharing import StreamPlan, TableKey
+from streamgauge.plan.sharing import StreamPlan
+from streamgauge.plan.technique import Key
 
 Shards = npt.NDArray[np.int32]
 # The input of a stream that brings all its rows.
@@ -38,17 +39,14 @@ def columns_of(name: str) -> tuple[str, ...]:
 
 
 def inputs_of(plan: StreamPlan) -> dict[str, StreamPlan]:
-    """The plan of a stream, cut into the inputs that bring its rows to their work.
+    """The plan of a stream, cut into the inputs that bring its rows to their operators.
 
     The one that brings all rows is always there, without work if nothing needs it.
     """
-    tables: dict[str, dict[TableKey, list[Standing]]] = {REPLICATED: {}}
-    for key, queries in plan.tables.items():
-        tables.setdefault(input_name(key.hashed_by), {})[key] = queries
-    nothing = replace(plan, portfolios={}, deferrals={}, families={}, bounds={})
-    return {
-        name: replace(nothing if name else plan, tables=found) for name, found in tables.items()
-    }
+    parts: dict[str, dict[Key, list[Standing]]] = {REPLICATED: {}}
+    for key, queries in plan.operators.items():
+        parts.setdefault(input_name(key.hashed_by), {})[key] = queries
+    return {name: replace(plan, operators=found) for name, found in parts.items()}
 
 
 def group_hash(values: Sequence[object]) -> int:

@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from streamgauge.engine import state as wire
-from streamgauge.engine.across_run import is_across, state_key
-from streamgauge.engine.across_state import pack_across
-from streamgauge.engine.bounds_piece import BoundsPiece
 from streamgauge.engine.catalog import registry_at
-from streamgauge.engine.dataflow import held_key
-from streamgauge.engine.deferral_piece import DeferralPiece
-from streamgauge.engine.portfolio_piece import PortfolioPiece
-from streamgauge.engine.promise_join_run import JoinState
-from streamgauge.engine.promise_panes import AggregateState
-from streamgauge.engine.row_state import held_bytes, number_bytes, store_bytes
-from streamgauge.engine.row_work import RowWork
+from streamgauge.engine.operator import Kept, Site
+from streamgauge.engine.page_operators import compiled_for
 from streamgauge.engine.state import ShardState
-from streamgauge.engine.stream_state import Arrays, piece_bytes
-from streamgauge.engine.view_run import ViewRun, number_key
 from streamgauge.log.home import Home
-from streamgauge.plan.keeping import changing_in, holds
-from streamgauge.plan.nodes import Numbers
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.selections import group_of, selection_of, shard_of
 from streamgauge.plan.sharing import piece_of
-from streamgauge.plan.tree import lines
-from streamgauge.plan.view import View
+from streamgauge.plan.technique import technique_of
 
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """One part of the state that a query rests on, maybe together with others.
-
-    Parameters
-    ----------
-    what
-        What it is, in words: rows of a stream, groups.
-    count
-        How many of them there are.
-    nbytes
-        Bytes that they take in the stored state.
-    """
-
-    what: str
-    count: int
-    nbytes: int
+__all__ = ["Kept", "kept"]
 
 
 def kept(home: Home, name: str) -> list[Kept]:
@@ -65,108 +32,32 @@ def _kept_after(home: Home, epoch: int, name: str) -> list[Kept]:
     standing = registry.queries.get(name)
     if standing is None:
         return []
-    if standing.asked.promise is not None:
-        states = [_load(home, epoch, shard) for shard in range(home.shards)]
-        return _promising(standing, states)
-    if isinstance(standing.asked, View):
-        shard = shard_of(standing, home.shards)
-        return _of_view(home, shard, registry, standing, _load(home, epoch, shard))
-    states = [_load(home, epoch, shard) for shard in range(home.shards)]
-    if is_across(standing):
-        return _across(standing, states)
-    return _of_numbers(registry, standing, states)
+    total: dict[str, Kept] = {}
+    for shard in range(home.shards):
+        for part in _on_shard(home, epoch, shard, registry, standing):
+            old = total.get(part.what, Kept(part.what, 0, 0))
+            total[part.what] = Kept(part.what, old.count + part.count, old.nbytes + part.nbytes)
+    return list(total.values())
 
 
-def _load(home: Home, epoch: int, shard: int) -> ShardState:
-    return wire.read_state(home, epoch, shard)
-
-
-def _of_numbers(registry: Registry, standing: Standing, states: list[ShardState]) -> list[Kept]:
-    key = piece_of(registry, standing).text()
-    count = nbytes = 0
-    what = "groups"
-    for state in states:
-        stream = state.streams.get(standing.query.stream)
-        piece = None if stream is None else stream.pieces.get(key)
-        if stream is None or piece is None:
-            continue
-        nbytes += piece_bytes(piece)
-        if isinstance(piece, PortfolioPiece):
-            what = "latest values"
-            count += len(piece.x.value)
-        elif isinstance(piece, BoundsPiece):
-            what = "bounds"
-            count += len(piece.bounds.value)
-        elif isinstance(piece, DeferralPiece):
-            what = "cells of deferred queries"
-            count += len(piece.memory.due)
-        else:
-            count += len(piece.groups.texts)  # type: ignore[attr-defined]
-    return [Kept(what, count, nbytes)] if nbytes else []
-
-
-def _across(standing: Standing, states: list[ShardState]) -> list[Kept]:
-    found = []
-    for state in states:
-        known = state.across.get(state_key(standing))
-        if known is None:
-            continue
-        arrays: Arrays = {}
-        pack_across("", {"": known}, arrays)
-        panes = sum(len(part.panes.panes) for part in known.parts)
-        found.append(Kept("panes", panes, sum(array.nbytes for array in arrays.values())))
-    return found
-
-
-def _promising(standing: Standing, states: list[ShardState]) -> list[Kept]:
-    """Rows that are looked up or may yet be, over all shards with a part in the query."""
-    rows = nbytes = 0
-    for state in states:
-        known = state.promise.of(standing)
-        if isinstance(known, JoinState):
-            rows += sum(len(side.serial) + len(side.waiting) for side in known.sides)
-        elif isinstance(known, AggregateState):
-            rows += known.given - known.base
-        elif known is not None:
-            rows += 0 if known.held is None else len(known.held)
-        nbytes += state.promise.nbytes(standing)
-    return [Kept("rows that are looked at by promise", rows, nbytes)] if nbytes else []
-
-
-def _of_view(
-    home: Home, shard: int, registry: Registry, standing: Standing, state: ShardState
+def _on_shard(
+    home: Home, epoch: int, shard: int, registry: Registry, standing: Standing
 ) -> list[Kept]:
-    view = standing.view
-    selection = selection_of(view)
-    if selection is not None:
-        waiting = state.rows.selections[selection.stream].waiting
-        what = f"waiting rows of {selection.stream}"
-        return [Kept(what, len(waiting), store_bytes(waiting))]
-    work = RowWork(home, shard, state.rows)
-    work.plan(registry)
-    return [*_stores(view, work.views[group_of(view)]), *_groups(standing, work)]
+    technique = technique_of(registry, standing)
+    if technique.fed:
+        return _of_fed(wire.read_state(home, epoch, shard), registry, standing)
+    if not technique.takes(standing, shard, home.shards):
+        return []
+    held = wire.read_state(home, epoch, shard).operators
+    operator = compiled_for(Site(home, shard), registry, standing, held)
+    return [] if operator is None else operator.kept(standing)
 
 
-def _stores(view: View, run: ViewRun) -> list[Kept]:
-    found = []
-    for name in view.streams:
-        store = run.state.stores.get(name)
-        if store is not None:
-            found.append(Kept(f"rows of {name}", len(store), store_bytes(store)))
-    return found
-
-
-def _groups(standing: Standing, work: RowWork) -> list[Kept]:
-    """Groups that are kept instead of rows, node by node, and answers that are read as rows."""
-    run = work.views[group_of(standing.view)]
-    since, changing = run.since(standing), changing_in(run.streams)
-    found = []
-    for _, text, node in lines(standing.view.plan):
-        if isinstance(node, Numbers):
-            known = run.state.numbers[number_key(node)]
-            found.append(Kept(f"groups of {text}", len(known.newest), number_bytes(known)))
-        elif holds(node, changing):
-            held = run.state.held.get(held_key(node, since))
-            if held is not None:
-                found.append(Kept(f"groups of {text}", len(held.groups), held_bytes(held)))
-    return found
+def _of_fed(state: ShardState, registry: Registry, standing: Standing) -> list[Kept]:
+    stream = state.streams.get(standing.query.stream)
+    key = piece_of(registry, standing).text()
+    piece = None if stream is None else stream.pieces.get(key)
+    if piece is None:
+        return []
+    what, count = piece.content()
+    return [Kept(what, count, piece.nbytes)]

@@ -29,7 +29,6 @@ from streamgauge.engine.landed_files import (
 )
 from streamgauge.engine.lanes import NO_PEAK, Lanes
 from streamgauge.engine.passing import Passing
-from streamgauge.engine.promise_costs import Meter
 from streamgauge.engine.scan_plan import Scans
 from streamgauge.engine.upkeep import Upkeep, sweep
 from streamgauge.kernel.collection import uncollected
@@ -42,6 +41,7 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan.registry import Registry
+from streamgauge.plan.technique import load, techniques
 from streamgauge.sources.parse import file_format, inspect_parquet, list_files
 from streamgauge.streams.stream import Stream
 
@@ -100,7 +100,7 @@ class Lander:
         self.lanes: dict[str, Lanes] = {}
         self.idleness = Idleness()
         self.buried = Buried()
-        self.meter = Meter(home)
+        self.meters = [load(known.meter)(home) for known in techniques() if known.meter]
         snapshot = newest_snapshot(home, self.number)
         self.snapshot = snapshot["registry"]["epoch"]
         self.registry = Registry.from_dict(snapshot["registry"])
@@ -202,11 +202,11 @@ class Lander:
 
     def _new_costs(self, number: int) -> list[dict[str, Any]]:
         """Prices that have changed, for a page that is written anyway."""
-        change = self.meter.change(self.registry, number)
-        if change is None:
-            return []
-        self.registry.apply([change], epoch=number)
-        return [change]
+        found = [meter.change(self.registry, number) for meter in self.meters]
+        changes = [change for change in found if change is not None]
+        if changes:
+            self.registry.apply(changes, epoch=number)
+        return changes
 
     def _in_turn(self, waiting: list[Named]) -> tuple[list[Named], set[str]]:
         """Records for the next page, and the streams whose advance has to wait.

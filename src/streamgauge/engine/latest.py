@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,32 +12,20 @@ import pyarrow as pa
 
 from streamgauge.contracts.answer import EMPTY, Answer, Charge
 from streamgauge.engine import state as wire
-from streamgauge.engine.across_run import AcrossRun, AcrossState, state_key
-from streamgauge.engine.bounds_piece import BoundsPiece
 from streamgauge.engine.catalog import registry_at
-from streamgauge.engine.decay_piece import DecayPiece
-from streamgauge.engine.deferrals import seated
-from streamgauge.engine.memory import Memories
-from streamgauge.engine.pane_piece import PanePiece
-from streamgauge.engine.portfolio_piece import PortfolioPiece
-from streamgauge.engine.progress import StreamState
-from streamgauge.engine.promise_aggregate_run import AggregateRun
-from streamgauge.engine.promise_state import PromiseState
-from streamgauge.engine.promise_work import PromiseWork, takes_part
-from streamgauge.engine.ring_piece import RingPiece
-from streamgauge.engine.row_work import RowWork
-from streamgauge.engine.summary_piece import SummaryPiece
+from streamgauge.engine.operator import Newest, Operator, PageOperator, Site
+from streamgauge.engine.page_operators import compiled_for, planned
+from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.unusable import Floats, Losses, losses_of, reaches
-from streamgauge.engine.view_run import covered_now, rows_now
 from streamgauge.engine.waiting import covers
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.operators import emission
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.selections import group_of, selection_of, shard_of
+from streamgauge.plan.sharing import share as shared
+from streamgauge.plan.technique import technique_of
 from streamgauge.plan.view import View
-from streamgauge.promise.costs import Allowance, Spent
 
 
 def latest_answers(home: Home, name: str | None = None) -> list[Answer]:
@@ -74,13 +62,20 @@ def _rows_after(home: Home, epoch: int, name: str) -> pa.Table:
             f"it answers {kind}",
             "read row_changes(name) of a stream, latest(name) of numbers",
         )
-    if standing.asked.promise is not None:
-        return _promising_rows(home, epoch, registry, standing)
-    shard = shard_of(standing, home.shards)
-    state = wire.read_state(home, epoch, shard)
-    work = RowWork(home, shard, state.rows)
-    work.plan(registry)
-    return rows_now(work.views[group_of(standing.asked)], standing)
+    found = [one.rows_now(standing) for one in _operators(home, epoch, registry, standing)]
+    return found[0] if len(found) == 1 else pa.concat_tables(found).combine_chunks()
+
+
+def _operators(
+    home: Home, epoch: int, registry: Registry, standing: Standing
+) -> Iterator[PageOperator]:
+    """The operators of a query that reads pages, on the shards that have a part in it."""
+    for shard in range(home.shards):
+        if technique_of(registry, standing).takes(standing, shard, home.shards):
+            held = wire.read_state(home, epoch, shard).operators
+            operator = compiled_for(Site(home, shard), registry, standing, held)
+            if operator is not None:
+                yield operator
 
 
 def rows_covered(home: Home, name: str) -> str:
@@ -98,28 +93,13 @@ def rows_covered(home: Home, name: str) -> str:
 def _covered_after(home: Home, epoch: int, name: str) -> str:
     registry = registry_at(home, epoch)
     standing = registry.queries.get(name)
-    if standing is None or not isinstance(standing.asked, View) or standing.asked.promise:
+    if standing is None or technique_of(registry, standing).fed:
         return ""
-    if selection_of(standing.asked) is not None:
-        return ""
-    shard = shard_of(standing, home.shards)
-    state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
-    work = RowWork(home, shard, state.rows)
-    work.plan(registry)
-    coverage, until = covered_now(work.views[group_of(standing.asked)], standing)
-    return "" if coverage == 1.0 else covers(registry, standing.asked.streams, coverage, until)
-
-
-def _promising_rows(home: Home, epoch: int, registry: Registry, standing: Standing) -> pa.Table:
-    """Rows that a promising view has found and holds, from all shards with a part in it."""
-    found = []
-    for shard in range(home.shards):
-        if takes_part(standing, shard, home.shards):
-            state = wire.read_state(home, epoch, shard)
-            work = PromiseWork(home, shard, state.promise)
-            work.plan(registry)
-            found.append(work.rows_now(standing))
-    return pa.concat_tables(found).combine_chunks()
+    for operator in _operators(home, epoch, registry, standing):
+        coverage, until = operator.covered(standing)
+        if coverage < 1.0:
+            return covers(registry, standing.asked.streams, coverage, until)
+    return ""
 
 
 def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
@@ -129,20 +109,15 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
     for shard in range(home.shards):
         state = wire.read_state(home, epoch, shard)
         others, found = found, []
-        found += _from_across(state.across, by_id, registry, home)
-        found += _from_promise(state.promise, by_id, registry, home)
+        site = Site(home, shard)
+        for operator in planned(site, registry, state.operators).values():
+            for newest, tick in operator.latest_answers():
+                found += _answers_of(newest, by_id, tick)
         for stream_name, stream in state.streams.items():
             tick = registry.stream(stream_name).tick
-            found += _deferred(home, registry, shard, stream_name, stream, by_id)
-            for piece in stream.pieces.values():
-                if isinstance(piece, PortfolioPiece):
-                    found += _from_memory(piece.seats.memory, [""], by_id, tick)
-                elif isinstance(piece, BoundsPiece):
-                    found += _from_bounds(piece, by_id, tick)
-                elif isinstance(piece, SummaryPiece):
-                    found += _from_summaries(piece, by_id, tick)
-                elif isinstance(piece, (PanePiece, RingPiece, DecayPiece)):
-                    found += _from_memory(piece.seats.memory, piece.groups.texts, by_id, tick)
+            for piece in readable(site, registry, stream_name, stream):
+                for newest in piece.latest_answers():
+                    found += _answers_of(newest, by_id, tick)
         losses = losses_of(registry, state.streams)
         found = others + (_marked(found, losses, state.streams) if losses else found)
     return sorted(found, key=lambda answer: (answer.query, str(answer.group)))
@@ -180,109 +155,32 @@ def _below_one(covered: Floats) -> Iterator[tuple[int, float]]:
     yield from zip(places.tolist(), covered[places].tolist(), strict=True)
 
 
-def _from_across(
-    states: dict[str, AcrossState], by_id: dict[int, Standing], registry: Registry, home: Home
-) -> list[Answer]:
-    out = []
-    for standing in by_id.values():
-        state = states.get(state_key(standing))
-        if state is None:
-            continue
-        run = AcrossRun(home, registry, standing, state)
-        memory = Memories([(standing.id, standing.version)], state.memory[np.newaxis])
-        out += _from_memory(memory, [""], by_id, run.tick, *run.sworn)
-    return out
+def readable(site: Site, registry: Registry, name: str, state: StreamState) -> Iterator[Operator]:
+    """The operators of a stored stream; those that cannot be read without their queries seated."""
+    if all(piece.readable for piece in state.pieces.values()):
+        yield from state.pieces.values()
+        return
+    plan = shared(registry, registry.stream(name))
+    run = StreamRun(site.home, site.shard, plan, registry, state)
+    asked = {key.text(): queries for part in run.parts for key, queries in run.mine(part)}
+    for part in run.parts:
+        for text, piece in state.inputs[part].pieces.items():
+            if not piece.readable:
+                piece.seat(run.bench(part), registry, asked[text])
+            yield piece
 
 
-def _from_promise(
-    state: PromiseState, by_id: dict[int, Standing], registry: Registry, home: Home
-) -> list[Answer]:
-    out = []
-    for standing in by_id.values():
-        known = state.aggregates.get(state_key(standing))
-        if known is None:
-            continue
-        run = AggregateRun(home, registry, standing, Allowance(), Spent(), known)
-        memory = Memories([(standing.id, standing.version)], known.memory[np.newaxis])
-        found = _from_memory(memory, [""], by_id, run.stream.tick, *run.sworn)
-        out += [replace(answer, share=known.share) for answer in found]
-    return out
-
-
-def _from_summaries(piece: SummaryPiece, by_id: dict[int, Standing], tick: int) -> list[Answer]:
-    sworn = piece.basis, piece.confidence
-    memory = piece.seats.memory
-    out = _from_memory(memory, piece.groups.texts, by_id, tick, *sworn)
-    for top in piece.tops.values():
-        standing = by_id.get(top.query)
-        if standing is None or standing.version != top.version:
-            continue
-        for row, text in zip(top.rows, top.texts, strict=True):
-            cell = [0.0] * emission.MEMORY
-            cell[emission.LAST] = row[emission.VALUE]
-            cell[emission.LAST_LOW], cell[emission.LAST_HIGH] = row[
-                emission.LOW : emission.HIGH + 1
-            ]
-            cell[emission.LAST_TICK] = row[emission.TICK]
-            cell[emission.LAST_COVERAGE] = row[emission.COVERAGE]
-            cell[emission.LAST_SPENT] = row[emission.SPENT]
-            cell[emission.LAST_EPOCH] = top.epoch
-            out.append(_answer(standing, text, cell, tick, *sworn))
-    return out
-
-
-def _from_bounds(piece: BoundsPiece, by_id: dict[int, Standing], tick: int) -> list[Answer]:
-    out = []
-    for number, version, text, memory in piece.newest():
-        standing = by_id.get(number)
-        if standing is not None and standing.version == version:
-            wide = memory[emission.LAST_HIGH] > memory[emission.LAST_LOW]
-            basis = "filter" if wide else "exact"
-            out.append(_answer(standing, text, memory, tick, basis, 1.0))
-    return out
-
-
-def _deferred(
-    home: Home,
-    registry: Registry,
-    shard: int,
-    name: str,
-    state: StreamState,
-    by_id: dict[int, Standing],
-) -> list[Answer]:
-    """Newest answers of deferred queries; their groups follow from the plan."""
-    found, tick = [], registry.stream(name).tick
-    for piece in seated(home, registry, shard, name, state):
-        for standing, text, cell, sworn, slope in piece.newest():
-            if standing.id in by_id:
-                answer = _answer(standing, text, cell, tick, *sworn)
-                found.append(replace(answer, slope=slope * SECOND / tick))
-    return found
-
-
-def _from_memory(
-    memory: Memories,
-    groups: list[str],
-    by_id: dict[int, Standing],
-    tick: int,
-    basis: str = "exact",
-    confidence: float = 1.0,
-) -> list[Answer]:
-    out = []
-    for row, (number, version) in enumerate(memory.who):
-        standing = by_id.get(number)
-        if standing is None or standing.version != version:
-            continue
-        for group, text in enumerate(groups):
-            cell = memory.cells[row, group] if group < memory.cells.shape[1] else None
-            if cell is not None and cell[emission.GIVEN]:
-                plain = [float(x) for x in cell]
-                out.append(_answer(standing, text, plain, tick, basis, confidence))
-    return out
+def _answers_of(newest: Newest, by_id: dict[int, Standing], tick: int) -> list[Answer]:
+    """The answer that an operator remembers, if it is of a query that is asked for."""
+    standing = by_id.get(newest.number)
+    if standing is None or standing.version != newest.version:
+        return []
+    answer = _answer(standing, newest.group, newest.cell, tick, newest.basis, newest.confidence)
+    return [replace(answer, slope=newest.slope * SECOND / tick, share=newest.share)]
 
 
 def _answer(
-    standing: Standing, text: str, cell: list[float], tick: int, basis: str, confidence: float
+    standing: Standing, text: str, cell: Sequence[float], tick: int, basis: str, confidence: float
 ) -> Answer:
     value = cell[emission.LAST]
     low, high = cell[emission.LAST_LOW], cell[emission.LAST_HIGH]

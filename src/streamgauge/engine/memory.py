@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from streamgauge.kernel.wire import Array
 from streamgauge.operators.emission import MEMORY, Floats
 from streamgauge.plan.registry import Standing
 
@@ -39,3 +40,19 @@ class Memories:
             wider = np.zeros((len(self.who), max(n_groups, 2 * have), MEMORY))
             wider[:, :have] = self.cells
             self.cells = wider
+
+
+def pack_memory(prefix: str, memory: Memories, arrays: dict[str, Array]) -> None:
+    """Add the arrays of a memory to `arrays`."""
+    arrays[f"{prefix}/who"] = np.array(memory.who, np.int64).reshape(len(memory.who), 2)
+    arrays[f"{prefix}/memory"] = memory.cells
+
+
+def unpack_memory(prefix: str, arrays: dict[str, Array]) -> Memories:
+    """Read a memory back."""
+    who = [(number, version) for number, version in arrays[f"{prefix}/who"].tolist()]
+    cells = arrays[f"{prefix}/memory"]
+    if cells.shape[2] < MEMORY:
+        # Written before the width that a synopsis spends was kept: nothing was spent.
+        cells = np.concatenate((cells, np.zeros((*cells.shape[:2], MEMORY - cells.shape[2]))), 2)
+    return Memories(who, cells)

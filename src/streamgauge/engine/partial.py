@@ -18,7 +18,7 @@ from streamgauge.engine.rows import Flags, Floats, Ints, ticks_of
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.jit import compiled
 from streamgauge.operators.limbs import add_limbs, limbs_for
-from streamgauge.plan.sharing import TableKey
+from streamgauge.plan.table_key import TableKey
 
 # Rows are sent as they are where adding them up would make less than so many times fewer.
 LEAST_GAIN = 4

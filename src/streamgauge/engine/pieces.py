@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +34,11 @@ from streamgauge.operators.emission import (
     Codes,
     Floats,
     Ints,
-    Span,
 )
 from streamgauge.plan.query import Query
-from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.sharing import BoundsKey, DeferralKey, PieceKey, TableKey
+from streamgauge.plan.registry import Standing
 from streamgauge.plan.silence import FOR_EVER, patience_of, period_of
+from streamgauge.plan.table_key import TableKey
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import Window
 
@@ -127,7 +126,8 @@ class Bench:
 class Given:
     """Answers of one piece: the matrix, the texts of its groups, what they rest on, how surely.
 
-    `share` is the share of regions looked at for each answer; None: all of them.
+    `share` is the share of regions looked at for each answer; None: all of them. `tick` is the
+    length of the ticks that answers count in.
     """
 
     matrix: Floats
@@ -135,6 +135,7 @@ class Given:
     basis: str = "exact"
     confidence: float = 1.0
     share: Floats | None = None
+    tick: int = 0
 
 
 def ended(standing: Standing, texts: Sequence[str], tick: int, confidence: float = 1.0) -> Given:
@@ -147,33 +148,18 @@ def ended(standing: Standing, texts: Sequence[str], tick: int, confidence: float
     return Given(matrix, list(texts), confidence=confidence)
 
 
-class Piece(Protocol):
-    """A shared piece of work."""
-
-    def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
-        """Compile these queries."""
-
-    def adopt(self, other: Any) -> None:
-        """Take over what another copy of this piece has compiled for the same queries."""
-
-    def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
-        """Fold rows and answer what is due."""
-
-    def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
-        """Fold rows of the past; answer nothing."""
-
-
 def arrivals(
-    rows: Rows, key: PieceKey, place: Codes, keys: Codes, calendar: Ints | None = None
+    rows: Rows,
+    columns: tuple[str | None, str | None, str | None],
+    place: Codes,
+    keys: Codes,
+    calendar: Ints | None = None,
 ) -> Arrivals:
-    """Rows as a kernel takes them; y and w are empty where they are not asked for.
+    """Rows as a kernel takes them, with columns x, y and w; y and w are empty where absent.
 
-    The weight of a bound is its width. Ticks of the calendar without rows here get one that is
-    nobody's.
+    Ticks of the calendar without rows here get one that is nobody's.
     """
-    weight = key.weight if isinstance(key, TableKey) else None
-    weight = key.width if isinstance(key, BoundsKey) else weight
-    y = None if isinstance(key, (BoundsKey, DeferralKey)) else key.y
+    x, y, weight = columns
     numbers = rows.numbers
     came = Arrivals(
         rows.tick,
@@ -181,7 +167,7 @@ def arrivals(
         rows.late,
         place,
         keys,
-        np.ones(len(rows)) if key.x is None else numbers[key.x],
+        np.ones(len(rows)) if x is None else numbers[x],
         np.empty(0) if y is None else numbers[y],
         np.empty(0) if weight is None else numbers[weight],
     )

@@ -12,20 +12,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from streamgauge.engine.batch import RowBatch
-from streamgauge.engine.bounds_piece import BoundsPiece
 from streamgauge.engine.calendar import Calendar, merged
-from streamgauge.engine.decay_piece import DecayPiece
-from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
-from streamgauge.engine.naming import Groups, Series
-from streamgauge.engine.pane_piece import UNSET, PanePiece, needed_panes
+from streamgauge.engine.naming import Series
+from streamgauge.engine.operator import FedModule, Operator, Past, fed_module
 from streamgauge.engine.partial import Partial
-from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Piece
-from streamgauge.engine.portfolio_piece import PortfolioPiece
-from streamgauge.engine.ring_piece import RingPiece
+from streamgauge.engine.pieces import NO_LIMIT, Bench, Given
 from streamgauge.engine.rows import Rows, join, no_rows, read_columns, read_in_place
 from streamgauge.engine.slices import report_values
-from streamgauge.engine.summary_piece import SummaryPiece
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
@@ -35,23 +29,11 @@ from streamgauge.log.journal import Page, Segment
 from streamgauge.log.reader import history
 from streamgauge.operators.emission import Codes, Span
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.sharing import (
-    BoundsKey,
-    DeferralKey,
-    PieceKey,
-    PortfolioKey,
-    StreamPlan,
-    TableKey,
-)
+from streamgauge.plan.sharing import StreamPlan
+from streamgauge.plan.technique import Key, technique
 from streamgauge.streams.stream import Stream
-from streamgauge.windows.panes import empty_ring
-from streamgauge.windows.rings import empty_rings
 
 UNSTARTED = -(2**60)
-PANED = (PanePiece, SummaryPiece, DecayPiece)
-# Windows that hold all rows since some instant.
-WHOLE = ("landmark", "decay")
-Paned = PanePiece | SummaryPiece | DecayPiece
 
 
 @dataclass(slots=True)
@@ -61,7 +43,7 @@ class InputState:
     words: dict[str, Interner] = field(default_factory=dict)
     series: Series = field(default_factory=Series)
     waiting: Rows = field(default_factory=lambda: no_rows((), ()))
-    pieces: dict[str, Piece] = field(default_factory=dict)
+    pieces: dict[str, Operator] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -80,7 +62,7 @@ class StreamState:
     inputs: dict[str, InputState] = field(default_factory=dict)
 
     @property
-    def pieces(self) -> dict[str, Piece]:
+    def pieces(self) -> dict[str, Operator]:
         """The work of all inputs, by the text of its key."""
         return {text: p for held in self.inputs.values() for text, p in held.pieces.items()}
 
@@ -150,20 +132,10 @@ class StreamRun:
             self.stream, held.words, held.series, s.births, self.shard, shards, first=first
         )
 
-    def mine(self, name: str) -> list[tuple[PieceKey, list[Standing]]]:
-        """Pieces of an input that this shard has a part in."""
-        plan, shards = self.parts[name], self.home.shards
-        tables = [
-            (key, queries)
-            for key, queries in plan.tables.items()
-            if key.group_by or key.owner(shards) == self.shard
-        ]
-        return [
-            *plan.portfolios.items(),
-            *plan.deferrals.items(),
-            *plan.bounds.items(),
-            *tables,
-        ]
+    def mine(self, name: str) -> list[tuple[Key, list[Standing]]]:
+        """Operators of an input that this shard has a part in."""
+        found = self.parts[name].operators.items()
+        return [one for one in found if one[0].lives_on(self.shard, self.home.shards)]
 
     def compile(self) -> None:
         """Compile the queries of pieces whose state was stored."""
@@ -174,7 +146,7 @@ class StreamRun:
                 held.waiting = held.waiting.narrowed(plan.numbers(), plan.words())
             pieces = {}
             for key, queries in self.mine(name):
-                piece = held.pieces.get(key.text()) or _with_exact_sums(held.pieces, key)
+                piece = held.pieces.get(key.text()) or _module(key).upgraded(key, held.pieces)
                 if piece is not None:
                     piece.seat(bench, self.registry, queries)
                     pieces[key.text()] = piece
@@ -199,40 +171,32 @@ class StreamRun:
         for column in plan.words():
             held.words.setdefault(column, Interner())
         bench = self.bench(name)
-        pieces: dict[str, Piece] = {}
-        fresh: list[Piece] = []
-        grown: list[tuple[Paned, int]] = []
+        pieces: dict[str, Operator] = {}
+        lacking: list[tuple[Operator, bool, int]] = []
         for key, queries in self.mine(name):
-            piece = held.pieces.get(key.text())
-            if piece is None:
-                piece = self._new_piece(key, queries)
-                fresh.append(piece)
-            panes = piece.n_panes if isinstance(piece, PANED) else 0
+            known = held.pieces.get(key.text())
+            piece = known or _module(key).opened(key, bench, self.registry, queries)
+            reached = piece.extent
             piece.seat(bench, self.registry, queries)
-            if isinstance(piece, DeferralPiece | BoundsPiece):
-                self.opened += piece.ends(self.state.closed)
-            old = not any(piece is other for other in fresh)
-            if old and isinstance(piece, PANED) and piece.n_panes > panes:
-                grown.append((piece, panes))
+            self.opened += piece.ends(self.state.closed)
+            if known is None or piece.extent > reached or piece.lacks_past():
+                lacking.append((piece, known is None, reached))
             pieces[key.text()] = piece
         began = bool(pieces) and not held.pieces
         held.pieces = pieces
         if began or _columns(held.waiting) != (set(plan.numbers()), set(plan.words())):
             held.waiting = self._waiting(name, epoch)
-        if self.state.first != UNSTARTED and (fresh or grown or _hungry(pieces)):
-            self._fill(name, fresh, grown, epoch)
+        if self.state.first != UNSTARTED and lacking:
+            self._fill(name, lacking, epoch)
 
     def _open(self, name: str, epoch: int) -> None:
-        """Answer new queries that ask for history, at the closed tick, from what is kept.
-
-        Deferred queries are evaluated at ticks with rows only, from the next one on.
-        """
+        """Answer new queries that ask for history, at the closed tick, from what is kept."""
         plan, held = self.parts[name], self.state.inputs[name]
         rows = no_rows(plan.numbers(), plan.words())
         for key, queries in self.mine(name):
             piece = held.pieces[key.text()]
             new = [s for s in queries if s.born == epoch and s.query.history]
-            if not new or isinstance(piece, DeferralPiece):
+            if not new or not piece.answers_history:
                 continue
             opening = frozenset((s.id, s.version) for s in new)
             bench = replace(self.bench(name), opening=opening)
@@ -245,56 +209,18 @@ class StreamRun:
             ]
             piece.seat(self.bench(name), self.registry, queries)
 
-    def _new_piece(self, key: PieceKey, queries: list[Standing]) -> Piece:
-        if isinstance(key, PortfolioKey):
-            return PortfolioPiece(key)
-        if isinstance(key, DeferralKey):
-            return DeferralPiece(key)
-        if isinstance(key, BoundsKey):
-            return BoundsPiece(key)
-        groups = Groups(key.group_by, self.shard, self.home.shards)
-        if key.synopsis:
-            return SummaryPiece.of(key, groups)
-        if key.kind == "decay":
-            return DecayPiece(key, groups)
-        if key.kind == "ring":
-            return RingPiece(key, groups, empty_rings(1, key.rows))
-        n_panes = needed_panes(self.registry, self.stream, key, queries)
-        return PanePiece(key, groups, empty_ring(n_panes, 1), empty_ring(n_panes, 0))
-
     # Rows of the past.
 
-    def _fill(
-        self, name: str, fresh: list[Piece], grown: list[tuple[Paned, int]], epoch: int
-    ) -> None:
-        """Give new pieces, and longer rings, what the kept history holds."""
+    def _fill(self, name: str, lacking: Sequence[tuple[Operator, bool, int]], epoch: int) -> None:
+        """Give operators what they lack of the kept history."""
         bench, state, tick = self.bench(name), self.state, self.stream.tick
         first = (state.first - 1) * tick
         rows, floor = self._past(name, epoch, self.closed_instant - self.stream.keep)
-        floor = max(first, floor)
         span = Span(state.first - 1, state.closed, state.awake_until, 0, tick, epoch)
         bench.sid = self._series(name, rows)
-        for piece in fresh:
-            if not isinstance(piece, PANED):
-                piece.fill(bench, rows, span)
-            elif piece.key.born:
-                whole = piece.key.kind in WHOLE
-                piece.vouched = NO_LIMIT if whole else self.closed_instant
-            else:
-                piece.fill(bench, rows, span)
-                whole = piece.key.kind in WHOLE and floor <= max(first, piece.key.start)
-                piece.vouched = NO_LIMIT if whole else floor
-        for piece in _hungry(state.inputs[name].pieces):
-            if not any(piece is other for other in fresh):
-                piece.refill(bench, rows, span)
-            piece.vouch(-(-floor // tick))
-        for piece, held in grown:
-            kept_from = max(piece.vouched, (piece.newest - held) * piece.key.width)
-            if floor < kept_from:
-                older = rows.take(rows.ts <= kept_from)
-                bench.sid = np.empty(0, np.int32)
-                piece.fill(bench, older, span)
-            piece.vouched = min(kept_from, floor)
+        for piece, fresh, held in lacking:
+            past = Past(rows, max(first, floor), first, self.closed_instant, span, fresh, held)
+            piece.take_past(bench, past)
 
     def _past(self, name: str, epoch: int, floor: Instant) -> tuple[Rows, Instant]:
         """Rows kept from before an epoch that have taken effect; how far back they are whole."""
@@ -358,6 +284,8 @@ class StreamRun:
         Rows that were not brought are read here.
         """
         opened, self.opened = self.opened, []
+        for item in opened:
+            item.tick = self.stream.tick
         return opened + self._advance(page, brought)
 
     def _advance(self, page: Page, brought: Brought | None) -> list[Given]:
@@ -448,30 +376,27 @@ class StreamRun:
             bench.calendar = calendar.ticks if name != REPLICATED else None
             for text, piece in state.inputs[name].pieces.items():
                 bench.cells = cells.get(text, ())
-                if isinstance(piece, PANED) and piece.vouched == UNSET:
-                    piece.vouched = (state.first - 1) * tick
-                    if piece.key.kind in WHOLE:
-                        piece.vouched = NO_LIMIT
                 given += piece.advance(bench, rows[name], span)
         state.closed = closed
         if len(calendar.ticks):
             state.awake_until = int(calendar.ticks[-1]) + rest
+        for item in given:
+            item.tick = tick
         return given
 
 
-def _with_exact_sums(pieces: Mapping[str, Piece], key: PieceKey) -> PanePiece | None:
-    """The table of an earlier release whose sums were rounded, with exact sums from here on."""
-    if not isinstance(key, TableKey) or not key.exact:
-        return None
-    old = pieces.get(replace(key, exact=False).text())
-    return old.with_exact_sums(key) if isinstance(old, PanePiece) else None
+def frontier(runs: dict[str, StreamRun], streams: dict[str, Stream]) -> int:
+    """The instant up to which all of some streams are closed."""
+    closed = [
+        UNSTARTED if runs[name].state.closed == UNSTARTED else runs[name].closed_instant
+        for name in streams
+    ]
+    return min(closed, default=UNSTARTED)
+
+
+def _module(key: Key) -> FedModule:
+    return fed_module(technique(key.technique))
 
 
 def _columns(rows: Rows) -> tuple[set[str], set[str]]:
     return set(rows.numbers), set(rows.words)
-
-
-def _hungry(pieces: dict[str, Piece]) -> list[DeferralPiece]:
-    """Pieces with windows over deferred values that kept history may fill."""
-    found = [piece for piece in pieces.values() if isinstance(piece, DeferralPiece)]
-    return [piece for piece in found if piece.hungry()]

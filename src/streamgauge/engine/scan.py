@@ -19,7 +19,7 @@ from streamgauge.engine.scan_plan import StreamScan
 from streamgauge.engine.slices import Slice, report_values
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
-from streamgauge.plan.sharing import TableKey
+from streamgauge.plan.table_key import TableKey
 
 
 def scan(home: Home, page: Page, part: Slice) -> Iterator[bytes]:

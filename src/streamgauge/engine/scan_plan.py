@@ -46,7 +46,7 @@ class StreamScan:
         if not parts or whole.keyed or _calls(plan):
             return None
         inputs = {name: (part.numbers(), part.words()) for name, part in parts.items()}
-        tables = {name: tuple(key.text() for key in part.tables) for name, part in parts.items()}
+        tables = {name: tuple(key.text() for key in part.operators) for name, part in parts.items()}
         added = {name: texts for name, texts in tables.items() if _adds(parts[name])}
         return cls(plan.stream, plan.derived, inputs, added)
 
@@ -86,8 +86,7 @@ def _adds(plan: StreamPlan) -> bool:
     A revision compares what was there before a late row with what is there after it, and a query
     FROM NOW passes over rows that are older than it is: both need the rows.
     """
-    tables = plan.tables
-    return plan.stream.late.policy != "revise" and all(key.exact and not key.born for key in tables)
+    return plan.stream.late.policy != "revise" and all(key.merges for key in plan.operators)
 
 
 def _calls(plan: StreamPlan) -> bool:

@@ -11,21 +11,18 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.engine import state as wire
-from streamgauge.engine.across_run import AcrossWork
 from streamgauge.engine.catalog import registry_at
-from streamgauge.engine.deferral_piece import DeferralPiece
+from streamgauge.engine.operator import Operator, Out, PageOperator, Site, together
+from streamgauge.engine.page_operators import planned
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import Brought, StreamRun, StreamState
-from streamgauge.engine.promise_costs import spent_since
-from streamgauge.engine.promise_work import PromiseWork
-from streamgauge.engine.row_work import RowWork
+from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
 from streamgauge.engine.state import ShardState
 from streamgauge.engine.unusable import Losses, Reach, losses_of, reaches
@@ -42,7 +39,7 @@ from streamgauge.plan.registry import Registry
 from streamgauge.plan.sharing import share as shared
 from streamgauge.plan.view import View
 from streamgauge.results.blocks import Block, Contracts, write_block
-from streamgauge.streams.stream import Stream
+from streamgauge.results.row_blocks import RowBlock, write_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +68,6 @@ class Receipt:
     def from_bytes(cls, data: bytes) -> Receipt:
         """Read a receipt back."""
         return cls(**json.loads(data))
-
-
-class Clocked(Protocol):
-    """Whoever answers at ticks of a stream."""
-
-    @property
-    def stream(self) -> Stream:
-        """The stream whose tick the answers count in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +101,12 @@ class _Running:
     registry: Registry
     runs: dict[str, StreamRun]
     asked: _Names
-    rows: RowWork
-    across: AcrossWork
-    promise: PromiseWork
+
+    @property
+    def operators(self) -> list[Operator | PageOperator]:
+        """All operators, whoever feeds them."""
+        fed = [one for run in self.runs.values() for one in run.state.pieces.values()]
+        return [*fed, *self.state.operators.values()]
 
 
 # A worker that meets its shard again goes on from memory. An entry is taken out while it is
@@ -161,11 +153,11 @@ def _run(
     data = wire.to_bytes(running.state, shard, home.shards)
     write_whole(home.state(stop, shard), data)
     _RUNNING[home.path, shard] = running
-    missed = sum(_missed(stream_run) for stream_run in running.runs.values())
-    seen = running.promise.figures().values()
-    overloaded = sum(figures.overloaded for figures in seen)
-    share = min((figures.share for figures in seen), default=1.0)
-    spent = spent_since(running.promise.spent)
+    measures = [operator.measures() for operator in running.operators]
+    missed = sum(each.missed for each in measures)
+    overloaded = sum(each.overloaded for each in measures)
+    share = min((each.share for each in measures), default=1.0)
+    spent = together([each.spent for each in measures])
     seconds = time.perf_counter() - begun
     return Receipt(
         shard,
@@ -182,12 +174,6 @@ def _run(
         late_by,
         files,
     )
-
-
-def _missed(run: StreamRun) -> int:
-    """Deadlines that lack of capacity has made late so far."""
-    pieces = [piece for piece in run.state.pieces.values() if isinstance(piece, DeferralPiece)]
-    return sum(int(piece.memory.cell["missed"].sum()) for piece in pieces)
 
 
 def forget(home: Home) -> None:
@@ -226,10 +212,9 @@ def _revived(stale: _Running, state: ShardState) -> _Running:
         compiled = old.state.pieces
         for text, piece in state.streams[name].pieces.items():
             piece.adopt(compiled[text])
-    rows = stale.rows.revived(state.rows)
-    across = stale.across.revived(state.across)
-    promise = stale.promise.revived(state.promise)
-    return _Running(state, stale.registry, runs, stale.asked, rows, across, promise)
+    for name, operator in state.operators.items():
+        operator.adopt(stale.state.operators[name])
+    return _Running(state, stale.registry, runs, stale.asked)
 
 
 def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _Running:
@@ -243,13 +228,8 @@ def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _
         )
         for name, stream in registry.streams.items()
     }
-    rows = RowWork(home, shard, state.rows)
-    rows.plan(registry)
-    across = AcrossWork(home, shard, state.across)
-    across.plan(registry)
-    promise = PromiseWork(home, shard, state.promise)
-    promise.plan(registry)
-    return _Running(state, registry, runs, _Names.of(registry), rows, across, promise)
+    state.operators = planned(Site(home, shard), registry, state.operators)
+    return _Running(state, registry, runs, _Names.of(registry))
 
 
 def _run_page(
@@ -264,26 +244,34 @@ def _run_page(
         registry = registry_at(home, page.number, running.registry, read=page)
         fresh = _planned(home, shard, running.state, registry)
         running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
-        running.rows, running.across, running.promise = fresh.rows, fresh.across, fresh.promise
         for stream_run in running.runs.values():
             stream_run.seat(page.number)
-        running.rows.seat(running.runs, page.number)
-        running.across.seat(running.runs, page.number)
-        running.promise.seat(running.runs, page.number)
+        for operator in running.state.operators.values():
+            operator.seat(running.runs, page.number)
     running.registry.epoch = page.number
-    given: list[tuple[Clocked, Given]] = []
+    given: list[Out] = []
     for name, run in running.runs.items():
-        given += [(run, item) for item in run.advance(page, came.get(name)) if len(item.matrix)]
-    given += running.across.advance(running.runs, page)
-    given += running.promise.numbers(running.runs, page)
-    block = _block(running.asked, given)
+        given += run.advance(page, came.get(name))
+    for operator in running.state.operators.values():
+        given += operator.advance(running.runs, page)
+    block = _block(running.asked, [item for item in given if isinstance(item, Given)])
     losses = losses_of(running.registry, running.runs)
     _mark(block, running.asked, losses)
     if len(block.value):
         path = home.answers(page.number, shard)
         files[home.file_of(path)] = write_block(path, block, epoch=page.number)
-    promising = running.promise.rows(running.runs, page)
-    return len(block.value) + running.rows.advance(running.runs, page, losses, files, promising)
+    rows = _rows(given, losses)
+    for serial, part in enumerate(rows):
+        path = home.rows(page.number, shard, serial)
+        files[home.file_of(path)] = write_rows(path, part, epoch=page.number)
+    return len(block.value) + sum(len(part.to) for part in rows)
+
+
+def _rows(given: Sequence[Out], losses: Losses) -> list[RowBlock]:
+    """Rows that operators gave, one block for each set of columns, with what they miss."""
+    blocks = [item for item in given if isinstance(item, RowBlock)]
+    blocks += row_blocks([item for item in given if isinstance(item, RowsGiven)])
+    return [marked(block, losses) for block in blocks] if losses else blocks
 
 
 def _mark(block: Block, asked: _Names, losses: Losses) -> None:
@@ -311,18 +299,19 @@ def _named(groups: Sequence[list[str] | pa.Array]) -> tuple[list[npt.NDArray[np.
     return parts, coded.dictionary
 
 
-def _block(asked: _Names, given: Sequence[tuple[Clocked, Given]]) -> Block:
+def _block(asked: _Names, answers: Sequence[Given]) -> Block:
     """Answers of all pieces in one block, by event time."""
-    codes, texts = _named([item.groups for _, item in given])
+    given = [item for item in answers if len(item.matrix)]
+    codes, texts = _named([item.groups for item in given])
     sworn: Interner = Interner.of([("exact", 1.0)])
     matrices, groups, ticks, bases, slopes_of, shares = [], [], [], [], [], []
-    for (run, item), named in zip(given, codes, strict=True):
+    for item, named in zip(given, codes, strict=True):
         matrices.append(item.matrix)
         groups.append(named[item.matrix[:, emission.GROUP].astype(np.int32)])
         code = sworn.add((item.basis, item.confidence))
         bases.append(np.full(len(item.matrix), code, np.int32))
-        ticks.append(item.matrix[:, emission.TICK].astype(np.int64) * run.stream.tick)
-        slopes_of.append(item.matrix[:, emission.SLOPE] * (SECOND / run.stream.tick))
+        ticks.append(item.matrix[:, emission.TICK].astype(np.int64) * item.tick)
+        slopes_of.append(item.matrix[:, emission.SLOPE] * (SECOND / item.tick))
         shares.append(np.ones(len(item.matrix)) if item.share is None else item.share)
     matrix = np.concatenate(matrices) if matrices else np.empty((0, emission.WIDTH))
     as_of = np.concatenate(ticks) if ticks else np.empty(0, np.int64)

@@ -7,31 +7,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streamgauge.engine.across_run import AcrossState
-from streamgauge.engine.across_state import pack_across, unpack_across
+from streamgauge.engine.operator import Arrays, PageOperator, page_module
 from streamgauge.engine.progress import StreamState
-from streamgauge.engine.promise_state import PromiseState, pack_promise, unpack_promise
-from streamgauge.engine.row_state import pack_rows, unpack_rows
-from streamgauge.engine.row_work import RowState
-from streamgauge.engine.stream_state import Arrays, pack_stream, unpack_stream
+from streamgauge.engine.stream_state import pack_stream, unpack_stream
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import damaged, reading
 from streamgauge.kernel.wire import Packed, pack, unpack
 from streamgauge.log.home import Home
+from streamgauge.plan.technique import techniques
 
 KIND = "shard"
-VERSION = 4
+VERSION = 5
+# Where operators that read pages were kept up to version 4.
+_EARLIER = {"rows", "across", "promise"}
 
 
 @dataclass(slots=True)
 class ShardState:
-    """All that a shard knows after an epoch."""
+    """All that a shard knows after an epoch: of its streams, and of operators that read pages."""
 
     epoch: int = 0
     streams: dict[str, StreamState] = field(default_factory=dict)
-    rows: RowState = field(default_factory=RowState)
-    across: dict[str, AcrossState] = field(default_factory=dict)
-    promise: PromiseState = field(default_factory=PromiseState)
+    operators: dict[str, PageOperator] = field(default_factory=dict)
 
 
 def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
@@ -42,12 +39,11 @@ def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
         for serial, (name, stream) in enumerate(state.streams.items())
     }
     values = {"epoch": state.epoch, "shard": shard, "shards": shards, "streams": streams}
-    if state.rows.views or state.rows.selections:
-        values["rows"] = pack_rows("rows", state.rows, arrays)
-    if state.across:
-        values["across"] = pack_across("across", state.across, arrays)
-    if state.promise:
-        values["promise"] = pack_promise("promise", state.promise, arrays)
+    if state.operators:
+        values["operators"] = [
+            [name, operator.pack(f"operator/{serial}", arrays)]
+            for serial, (name, operator) in enumerate(state.operators.items())
+        ]
     return pack(Packed(KIND, VERSION, values, arrays))
 
 
@@ -83,9 +79,20 @@ def from_bytes(data: bytes, shard: int, shards: int) -> ShardState:
         name: unpack_stream(f"{serial}", values, packed.arrays, shard, shards)
         for serial, (name, values) in enumerate(packed.values["streams"].items())
     }
-    rows = RowState()
-    if "rows" in packed.values:
-        rows = unpack_rows("rows", packed.values["rows"], packed.arrays)
-    across = unpack_across("across", packed.values.get("across", {}), packed.arrays)
-    promise = unpack_promise("promise", packed.values.get("promise", {}), packed.arrays)
-    return ShardState(packed.values["epoch"], streams, rows, across, promise)
+    return ShardState(packed.values["epoch"], streams, _operators(packed))
+
+
+def _operators(packed: Packed) -> dict[str, PageOperator]:
+    """Operators that read pages, by the names of their techniques and keys."""
+    found: dict[str, PageOperator] = {}
+    by_name = {technique.name: technique for technique in techniques()}
+    for serial, (name, values) in enumerate(packed.values.get("operators", ())):
+        module = page_module(by_name[name.partition("/")[0]])
+        found[name] = module.restored(f"operator/{serial}", values, packed.arrays)
+    if found:
+        return found
+    for technique in techniques():
+        if not technique.fed and _EARLIER & packed.values.keys():
+            known = page_module(technique).restored_all(packed.values, packed.arrays)
+            found |= {f"{technique.name}/{key}": one for key, one in known.items()}
+    return found

@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 
 from streamgauge.contracts.contract import Contract
 from streamgauge.engine.kept import Kept, kept
-from streamgauge.engine.promise_figures import figures
 from streamgauge.execute.measured_promise import promising
 from streamgauge.kernel.time import instant_text
 from streamgauge.plan.bounds import bounded
 from streamgauge.plan.latest import deferred
 from streamgauge.plan.registry import Standing
+from streamgauge.plan.technique import report
 from streamgauge.plan.view import View
 from streamgauge.reading import Reader
 from streamgauge.results.change_log import commits
@@ -51,7 +51,7 @@ def _promising(reader: Reader, standing: Standing) -> list[Line]:
     """Overload, probes and regions of a promising query."""
     if standing.asked.promise is None:
         return []
-    return promising(reader.registry(), standing, figures(reader.home, standing))
+    return promising(reader.registry(), standing, report("figures")(reader.home, standing))
 
 
 def _kept_text(part: Kept) -> str:

@@ -61,9 +61,14 @@ def fingerprint(path: Path) -> str:
 
 @functools.cache
 def kernel_fingerprint(path: Path) -> str:
-    """Hash of all files that decide what the kernels of a file compile to."""
+    """Hash of all files that decide what the kernels of a file compile to.
+
+    Compiled code names the modules that it came from, so a module that moved is another one.
+    """
     texts = hashlib.blake2b(digest_size=8)
     for file in sorted(deciding(path)) if path.is_relative_to(_ROOT) else [path]:
+        place = file.relative_to(_ROOT) if file.is_relative_to(_ROOT) else file
+        texts.update(f"{place}\n".encode())
         texts.update(file.read_bytes())
     return texts.hexdigest()
 

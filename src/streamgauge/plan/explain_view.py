@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.kernel.time import duration_text
-from streamgauge.plan.explain_promise import promise_lines
+from streamgauge.plan.explaining import scan_note
 from streamgauge.plan.freshness import told
 from streamgauge.plan.keeping import changing_in, retained, scan_of
 from streamgauge.plan.memory import growing, growth, memory_of, own_memory
 from streamgauge.plan.nodes import Node, Scan, Stored, Windowed
-from streamgauge.plan.registry import Registry
-from streamgauge.plan.selections import selection_of
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.technique import technique_of
 from streamgauge.plan.tree import lines
 from streamgauge.plan.view import View
-from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
 
 
@@ -36,11 +35,16 @@ def explain_view(view: View, registry: Registry, *, shards: int, epoch: int) -> 
             f"memory {kind}: {reason}",
             *_growth(growing(view.plan, changing_in(registry.streams))),
             *_stores(view, kept),
-            *(promise_lines(view, registry, shards) or [_place(view, shards)]),
+            *_placed(view, registry, shards),
             f"kept back 0 of the error: rows {'that are given ' if view.promise else ''}are exact",
             *([fresh] if fresh else []),
         )
     )
+
+
+def _placed(view: View, registry: Registry, shards: int) -> list[str]:
+    standing = registry.queries.get(view.name) or Standing(0, view)
+    return technique_of(registry, standing).place(registry, view, shards)
 
 
 def _growth(streams: tuple[str, ...]) -> list[str]:
@@ -90,7 +94,7 @@ def _note(
 ) -> str:
     """What a node spends, what it keeps and who else uses it."""
     if isinstance(node, Scan):
-        return _scan_note(registry.stream(node.stream))
+        return scan_note(registry.stream(node.stream))
     sharing = 1 + sum(node in nodes for nodes in others)
     shared = f"shared by {sharing} queries" if sharing > 1 else "not shared"
     if isinstance(node, Stored):
@@ -104,16 +108,6 @@ def _origin(table: Table) -> str:
     return f"{table.origin}{pace}"
 
 
-def _scan_note(stream: Stream) -> str:
-    source = stream.source_dict()
-    late = {
-        "drop": "late rows dropped",
-        "allow": f"late rows waited for {duration_text(stream.late.allowed)}",
-        "revise": f"late rows revise {duration_text(stream.late.reach)} back",
-    }[stream.late.policy]
-    return f"{source.get('kind', 'given')}, tick {duration_text(stream.tick)}, {late}"
-
-
 def _stores(view: View, kept: Mapping[Windowed, str]) -> list[str]:
     """The rows that are kept of each stream: as far back as its windows reach."""
     found = []
@@ -122,9 +116,3 @@ def _stores(view: View, kept: Mapping[Windowed, str]) -> list[str]:
         kinds = ", ".join(sorted(set(windows), key=windows.index))
         found.append(f"store of {name}: {kinds or 'no row is kept'}")
     return found
-
-
-def _place(view: View, shards: int) -> str:
-    if selection_of(view) is not None:
-        return f"placed by number over {shards} shards, in the index of selections"
-    return f"placed on one of {shards} shards with the views over the same windows"

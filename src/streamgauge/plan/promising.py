@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streamgauge.kernel.hashing import stable_hash
 from streamgauge.operators.expression import Expr, column, conjuncts
 from streamgauge.plan.conditions import Derived, predicate_of
 from streamgauge.plan.nodes import Filter, Join, Named, Node, Project, Scan, Streamed, Windowed
@@ -22,6 +23,8 @@ __all__ = [
     "SelectionPlan",
     "Side",
     "column_of",
+    "is_spread",
+    "join_owner",
     "join_plan",
     "key_classes",
     "selection_plan",
@@ -264,3 +267,15 @@ def _says_equal(part: Expr, names: set[str]) -> bool:
 
 def _cast(key: str) -> Expr:
     return Expr("cast", (column(key),), "float")
+
+
+def is_spread(plan: PromisingJoinPlan) -> bool:
+    """Whether shards may share the keys: equal rows must have equal keys, so one is selected."""
+    listed = {expr.value for _, expr in plan.items if expr.op == "column"}
+    keys = ((side.alias, sorted(side.key.columns())) for side in plan.sides)
+    return any(f"{alias}.{name}" in listed for alias, names in keys for name in names)
+
+
+def join_owner(name: str, shards: int) -> int:
+    """The shard of a join whose keys are not shared out."""
+    return stable_hash(name) % shards

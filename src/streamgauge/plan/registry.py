@@ -58,6 +58,11 @@ class Standing:
         return self.asked.name
 
     @property
+    def key(self) -> str:
+        """Its number and version, which name what is kept for it alone."""
+        return f"{self.id}.{self.version}"
+
+    @property
     def query(self) -> Query:
         """The query, where it is known to answer numbers."""
         assert isinstance(self.asked, Query), f"{self.name!r} answers rows"

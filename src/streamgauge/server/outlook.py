@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from streamgauge.contracts.answer import Answer, Charge, finite
 from streamgauge.contracts.contract import Contract
-from streamgauge.engine.deferrals import DEFERRALS
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.time import instant_text
 from streamgauge.log.journal import Journal, Page
@@ -21,6 +20,7 @@ from streamgauge.plan.query import Query as Asked
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.shadows import EXACT_SHADOW
 from streamgauge.plan.summary import named_model
+from streamgauge.plan.technique import report
 from streamgauge.results.change_log import commits
 from streamgauge.server.access import Name, Reader
 from streamgauge.server.desk import AtDesk, Desk
@@ -202,7 +202,7 @@ def deferrals(
     asked = desk.catalog.expected().query(name).asked
     if not (isinstance(asked, Asked) and deferred(asked)):
         # Others have no cells, and the state need not be read to know it.
-        return said(rows_of(desk, DEFERRALS.empty_table(), limit))
+        return said(rows_of(desk, report("deferral columns").empty_table(), limit))
     return said(rows_of(desk, cells_of(desk.gauge, name), limit))
 
 
@@ -216,7 +216,7 @@ def cells_of(gauge: Gauge, name: str | None = None) -> pa.Table:
             # Two epochs passed while we read, and the state we read from is gone.
             if gauge.home.committed() == epoch:
                 raise
-    return DEFERRALS.empty_table()
+    return report("deferral columns").empty_table()
 
 
 @router.get("/queries/{name}/shadow", response_model=Shadow)

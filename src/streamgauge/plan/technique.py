@@ -1,0 +1,216 @@
+"""Techniques: the ways of answering queries, each a folder of `work/` and a line in `TECHNIQUES`.
+
+A technique says which queries it answers, what they must agree in to share an operator, which
+columns the operator reads, and what EXPLAIN prints. Its operators are in a module of their own,
+which is loaded when one is needed. Nothing else names a technique.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streamgauge.kernel.errors import BindError
+
+if TYPE_CHECKING:
+    from streamgauge.plan.registry import Registry, Standing
+    from streamgauge.plan.view import View
+    from streamgauge.streams.schema import Schema
+    from streamgauge.streams.stream import Stream
+
+# In the order in which they are asked whether a query is theirs, and in which they answer.
+TECHNIQUES = (
+    "streamgauge.work.latest.technique",
+    "streamgauge.work.deferral.technique",
+    "streamgauge.work.bounds.technique",
+    "streamgauge.work.windows.technique",
+    "streamgauge.work.summaries.technique",
+    "streamgauge.work.rings.technique",
+    "streamgauge.work.decay.technique",
+    "streamgauge.work.across.technique",
+    "streamgauge.work.promise.aggregates_technique",
+    "streamgauge.work.selections.technique",
+    "streamgauge.work.relations.technique",
+    "streamgauge.work.promise.joins_technique",
+    "streamgauge.work.promise.selections_technique",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns that an operator reads: those it takes as numbers, and those it takes as names."""
+
+    numbers: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+class Key:
+    """What queries must agree in to share an operator; its text names the operator's state.
+
+    `technique` names the technique it is of. `hashed_by` are the columns whose hash says which
+    shard needs a row; none: all shards need it. `keyed` says whether the operator tells the series
+    of a stream apart, `merges` whether it can take rows that somebody else has added up.
+    """
+
+    __slots__ = ()
+
+    technique: ClassVar[str] = ""
+
+    @property
+    def hashed_by(self) -> tuple[str, ...]:
+        """Columns that rows are hashed by."""
+        return ()
+
+    @property
+    def keyed(self) -> bool:
+        """Whether series are told apart."""
+        return False
+
+    @property
+    def merges(self) -> bool:
+        """Whether counts, sums and extremes of rows serve as well as the rows."""
+        return False
+
+    def text(self) -> str:
+        """Name of the state."""
+        raise NotImplementedError
+
+    def reads(self, schema: Schema, queries: Sequence[Standing]) -> Columns:
+        """The columns that are read of a stream."""
+        return Columns()
+
+    def lives_on(self, shard: int, shards: int) -> bool:
+        """Whether a shard has a part in the work."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Key):
+    """The key of an operator that reads its streams itself."""
+
+    name: str
+
+    def text(self) -> str:
+        """Name of the state."""
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What EXPLAIN prints of a query: lines of depth, text and note, then lines below them."""
+
+    tree: list[tuple[int, str, str]]
+    closing: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a query asks of the engine, for a model of its cost.
+
+    Parameters
+    ----------
+    kind
+        latest, watched, deferred, window, summary or selection.
+    cells, members, groups
+        How many cells it is, of how many series each where that counts, and its groups.
+    window, slide
+        Microseconds of its window and between two checks.
+    """
+
+    kind: str
+    cells: int = 1
+    members: int = 0
+    groups: int = 1
+    window: float = 0.0
+    slide: float = 0.0
+
+
+class Technique:
+    """A way of answering queries.
+
+    `operators` is the module of its operators. With `fed` the engine hands them the rows of one
+    stream; otherwise they read the pages of their streams. `reports` are functions over a data
+    directory, by name, as "module:function"; `meter` names a class that turns what the operators
+    measured into records of the journal.
+    """
+
+    name: ClassVar[str]
+    operators: ClassVar[str]
+    fed: ClassVar[bool] = True
+    reports: ClassVar[Mapping[str, str]] = {}
+    meter: ClassVar[str] = ""
+
+    def serves(self, registry: Registry, standing: Standing) -> bool:
+        """Whether it answers a query."""
+        raise NotImplementedError
+
+    def key(self, registry: Registry, standing: Standing) -> Key:
+        """The operator that a query belongs to."""
+        raise NotImplementedError
+
+    def kept(self, stream: Stream) -> tuple[Key, ...]:
+        """Operators that a stream has even if no query needs them."""
+        return ()
+
+    def owns(self, text: str) -> bool:
+        """Whether stored state of that name is of one of its operators."""
+        return False
+
+    def takes(self, standing: Standing, shard: int, shards: int) -> bool:
+        """Whether a shard has a part in a query, where operators read pages themselves."""
+        return True
+
+    def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
+        """The plan of a query of numbers."""
+        raise NotImplementedError
+
+    def place(self, registry: Registry, view: View, shards: int) -> list[str]:
+        """Where the work of a query of rows is done, as lines of EXPLAIN."""
+        return []
+
+
+def load(path: str) -> Any:
+    """A module, or what it has: "module" or "module:name"."""
+    module, _, name = path.partition(":")
+    found = import_module(module)
+    return getattr(found, name) if name else found
+
+
+@lru_cache(maxsize=1)
+def _loaded(names: tuple[str, ...]) -> tuple[Technique, ...]:
+    return tuple(load(f"{name}:TECHNIQUE") for name in names)
+
+
+def techniques() -> tuple[Technique, ...]:
+    """All techniques, in order."""
+    return _loaded(TECHNIQUES)
+
+
+def technique_of(registry: Registry, standing: Standing) -> Technique:
+    """The technique that answers a query."""
+    for known in techniques():
+        if known.serves(registry, standing):
+            return known
+    raise BindError(
+        f"no technique answers query {standing.name!r}",
+        f"it asks {standing.asked}; known are {', '.join(t.name for t in techniques())}",
+        "run the release that registered it",
+    )
+
+
+def technique(name: str) -> Technique:
+    """A technique by name."""
+    return next(known for known in techniques() if known.name == name)
+
+
+def technique_of_state(text: str) -> Technique:
+    """The technique whose operator has stored its state under a name."""
+    return next(known for known in techniques() if known.owns(text))
+
+
+def report(name: str) -> Any:
+    """A function over a data directory that some technique offers, by name."""
+    return next(load(t.reports[name]) for t in techniques() if name in t.reports)

@@ -1,0 +1,1 @@
+"""Techniques: a folder for each way of answering queries."""

@@ -1,0 +1,1 @@
+"""Sketches across streams."""

@@ -1,0 +1,37 @@
+"""Sketches across streams: sizes of set expressions and joins, one sketch for each stream."""
+
+from __future__ import annotations
+
+from streamgauge.plan.across import owner
+from streamgauge.plan.explain_across import across_budget, across_lines
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.technique import Explanation, Named, Technique
+
+
+class Across(Technique):
+    """Sketches of several streams, put together when all are complete up to an instant."""
+
+    name = "sketches across streams"
+    operators = "streamgauge.work.across.operator"
+    fed = False
+
+    def serves(self, registry: Registry, standing: Standing) -> bool:
+        """Queries of numbers over several streams."""
+        return isinstance(standing.asked, Query) and bool(standing.asked.parts)
+
+    def key(self, registry: Registry, standing: Standing) -> Named:
+        """Each query has sketches of its own."""
+        return Named(standing.key)
+
+    def takes(self, standing: Standing, shard: int, shards: int) -> bool:
+        """One shard has all of a query."""
+        return owner(standing.name, shards) == shard
+
+    def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
+        """One branch for each stream."""
+        tree = across_lines(registry, standing, shards=shards)
+        return Explanation(tree, [across_budget(standing)])
+
+
+TECHNIQUE = Across()

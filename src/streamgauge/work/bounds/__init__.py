@@ -1,0 +1,1 @@
+"""Queries over source bounds."""

@@ -1,0 +1,1 @@
+"""Decaying windows."""

@@ -1,0 +1,141 @@
+"""Roster: deferred queries as columns of cells, with their members.
+
+A query of its own is one cell. A family is one cell for each key of its table, or for each value
+of the columns it groups series by. Cells are in pools by their keys or the numbers of their
+queries, and every shard has the cells of its pools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.special import ndtri
+
+from streamgauge.drift.cells import ASKED, REGIMES, Links, Records
+from streamgauge.drift.deadline import tables as deadline_tables
+from streamgauge.drift.peaks import surely
+from streamgauge.engine.members import Kin
+from streamgauge.engine.pieces import NO_LIMIT, Bench
+from streamgauge.kernel.hashing import mix64
+from streamgauge.kernel.keys import items, keys
+from streamgauge.operators.emission import ALWAYS, NEVER, Codes, Floats, Ints
+from streamgauge.plan.registry import Standing
+
+# A width of nothing is kept by looking, never by a table: any law will do.
+_UNUSED = (0.5, "mean")
+
+
+@dataclass(slots=True)
+class Roster:
+    """All cells of a piece, compiled; `sizes` are the cells of each query, in order.
+
+    `kinds` are what answers are told apart by, exactness and confidence; `kind` is that of each
+    cell, `pool` the pool that it shares a capacity in. `groups` are the cells that are groups.
+    """
+
+    cells: Records
+    links: Links
+    tables: Floats
+    texts: pa.StringArray
+    sizes: list[int]
+    kind: Ints
+    kinds: list[tuple[bool, float]]
+    pool: Codes
+    groups: Ints
+
+
+def compiled(queries: Sequence[Standing], kin: Sequence[Kin], bench: Bench) -> Roster:
+    """Queries as records, one for each of their cells."""
+    sizes = [one.size for one in kin]
+    laws: dict[tuple[float, str], int] = {}
+    asked = np.zeros(len(queries), ASKED)
+    for place, standing in enumerate(queries):
+        asked[place] = _row(standing, bench, laws)
+    cells = np.repeat(asked, sizes)
+    counts = [np.diff(one.pointer) for one in kin]
+    listed = [np.where(one.listed, n, 0) for one, n in zip(kin, counts, strict=True)]
+    cells["listed"] = _joined(listed, np.int32)
+    windowed = cells["window"] > 0
+    cells["deque"] = np.where(windowed, np.cumsum(windowed) - 1, -1)
+    draws = [_draws(s, one) for s, one in zip(queries, kin, strict=True)]
+    cells["draw"] = _joined(draws, np.uint64)
+    stack = [deadline_tables(*law) for law in laws] or [deadline_tables(*_UNUSED)]
+    texts = pa.array(np.concatenate([one.texts for one in kin]) if kin else [], pa.string())
+    pairs = zip((asked["width"] == 0.0).tolist(), asked["confidence"].tolist(), strict=True)
+    kinds: dict[tuple[bool, float], int] = {}
+    kind = [kinds.setdefault(pair, len(kinds)) for pair in pairs]
+    of_cells = np.repeat(np.array(kind, np.int64), sizes)
+    pool = _joined([one.pool for one in kin], np.int32)
+    links = _links(kin, counts)
+    groups = np.flatnonzero(cells["grouped"])
+    return Roster(cells, links, np.stack(stack), texts, sizes, of_cells, list(kinds), pool, groups)
+
+
+def _links(kin: Sequence[Kin], counts: Sequence[Ints]) -> Links:
+    weighted = any(one.weight is not None for one in kin)
+    weights = [
+        (np.ones(len(one.member)) if one.weight is None else one.weight) for one in kin
+    ] if weighted else []  # fmt: skip
+    pointer = np.concatenate((np.zeros(1, np.int64), np.cumsum(_joined(counts, np.int64))))
+    return Links(
+        pointer.astype(np.int64),
+        _joined([one.member for one in kin], np.int32),
+        _joined(weights, np.float64),
+    )
+
+
+def _row(standing: Standing, bench: Bench, laws: dict[tuple[float, str], int]) -> tuple[Any, ...]:
+    """What all cells of a query have in common, in the order of the record."""
+    query, contract, tick = standing.query, standing.query.contract, bench.stream.tick
+    window, opened, sign = 0, int(ALWAYS), 1.0
+    if query.over is not None:
+        landmark = query.over.window.kind == "landmark"
+        window = int(NEVER) if landmark else query.over.window.length // tick
+        opened = -(-query.over.window.start // tick) if landmark else opened
+        sign = 1.0 if query.over.kind == "max" else -1.0
+    form = "above" if window else "throughout" if contract.throughout else "mean"
+    exact = contract.tolerance == "exact" or contract.confidence >= 1.0
+    sure = min(max(contract.confidence, 0.5), 0.999999)
+    if window:
+        sure = min(surely(contract.confidence), 0.999999)
+    law = _UNUSED if exact else (sure, form)
+    since = bench.since(standing)
+    row = {
+        "query": standing.id,
+        "op": query.select.code,
+        "width": 0.0 if contract.tolerance == "exact" else contract.within,
+        "relative": contract.tolerance == "relative",
+        "confidence": 1.0 if contract.tolerance == "exact" else contract.confidence,
+        "law": laws.setdefault(law, len(laws)),
+        "asked": REGIMES[query.regime],
+        "born": ALWAYS if since == NO_LIMIT else since // tick,
+        "window": window,
+        "opened": opened,
+        "sign": sign,
+        "trend": query.trend,
+        "throughout": contract.throughout,
+        "paused": standing.status != "running",
+        "grouped": bool(query.group_by),
+        "spread": np.inf if exact else float(ndtri(0.5 + 0.5 * contract.confidence)),
+    }
+    return tuple(row.get(name, 0) for name in _FIELDS)
+
+
+_FIELDS: tuple[str, ...] = ASKED.names or ()
+
+
+def _joined(parts: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
+    return np.concatenate(parts).astype(kind) if len(parts) else np.empty(0, kind)
+
+
+def _draws(standing: Standing, kin: Kin) -> npt.NDArray[np.uint64]:
+    """Seeds of the draws of the cells of a query, by its number and the names of its groups."""
+    seed = np.uint64(mix64(np.uint64(standing.id)))
+    if kin.size == 1 and kin.texts[0] == "":
+        return np.array([seed], np.uint64)
+    return keys(items(pa.array(kin.texts, pa.large_string())), seed=0) ^ seed

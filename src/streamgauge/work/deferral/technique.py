@@ -1,0 +1,82 @@
+"""Deferral: queries over latest values that are evaluated when a model of their drift says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from streamgauge.plan.bounds import bounded
+from streamgauge.plan.explain_deferral import deferral_budget, deferral_lines
+from streamgauge.plan.explaining import exact_budget, fed_explanation, shared_words
+from streamgauge.plan.latest import deferred
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.technique import Columns, Explanation, Key, Technique
+from streamgauge.streams.schema import Schema
+
+STATE = "drift"
+
+
+@dataclass(frozen=True, slots=True)
+class DeferralKey(Key):
+    """What deferred queries must agree in to share the model of each series."""
+
+    x: str | None
+
+    technique: ClassVar[str] = "deferral"
+
+    @property
+    def keyed(self) -> bool:
+        """Models are of series."""
+        return True
+
+    def text(self) -> str:
+        """Name of the state of this operator."""
+        return json.dumps([STATE, self.x])
+
+    def reads(self, schema: Schema, queries: Sequence[Standing]) -> Columns:
+        """Its column, and the attributes that series are grouped by."""
+        words = dict.fromkeys(name for one in queries for name in one.query.group_by)
+        return Columns(tuple(name for name in (self.x,) if name), tuple(words))
+
+
+class Deferral(Technique):
+    """Cells of latest values, each evaluated at a deadline or watched."""
+
+    name = DeferralKey.technique
+    operators = "streamgauge.work.deferral.operator"
+    reports: ClassVar[Mapping[str, str]] = {
+        "deferrals": "streamgauge.work.deferral.report:deferrals",
+        "deferral columns": "streamgauge.work.deferral.report:DEFERRALS",
+    }
+
+    def serves(self, registry: Registry, standing: Standing) -> bool:
+        """Queries over latest values that may be wrong for some of the time, or need cells."""
+        query = standing.asked
+        if not isinstance(query, Query) or query.promise is not None or query.parts:
+            return False
+        return deferred(query) and not bounded(query, registry.stream(query.stream))
+
+    def key(self, registry: Registry, standing: Standing) -> DeferralKey:
+        """One operator for the queries over the same column."""
+        return DeferralKey(standing.query.select.x)
+
+    def owns(self, text: str) -> bool:
+        """State of models and cells."""
+        return bool(json.loads(text)[0] == STATE)
+
+    def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
+        """What is put off, how far, and which cells it has."""
+        query, key = standing.query, self.key(registry, standing)
+        stream = registry.stream(query.stream)
+        shared = shared_words(registry, standing, key)
+        steps = deferral_lines(standing, shared, stream.capacity)
+        read = (*stream.key, *query.group_by, stream.time, key.x)
+        exact = query.contract.tolerance == "exact"
+        budget = exact_budget(standing) if exact else deferral_budget(query)
+        return fed_explanation(registry, standing, steps, read, [budget])
+
+
+TECHNIQUE = Deferral()

@@ -1,0 +1,1 @@
+"""Queries under a work budget."""

@@ -1,0 +1,45 @@
+"""Selections under a work budget: the rows that are worth most, looked at first."""
+
+from __future__ import annotations
+
+import json
+
+from streamgauge.plan.allowances import kind_of
+from streamgauge.plan.explain_promise import promise_lines
+from streamgauge.plan.promising import selection_plan
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.technique import Named, Technique
+from streamgauge.plan.view import View
+
+
+class BudgetedSelections(Technique):
+    """Selections from a window with a preference."""
+
+    name = "selections under a work budget"
+    operators = "streamgauge.work.promise.selections"
+    fed = False
+
+    def serves(self, registry: Registry, standing: Standing) -> bool:
+        """Views of one stream with a preference."""
+        view = standing.asked
+        if not isinstance(view, View) or view.promise is None:
+            return False
+        return kind_of(standing) == "selection"
+
+    def key(self, registry: Registry, standing: Standing) -> Named:
+        """Those of one stream and window keep their rows together."""
+        plan = selection_plan(standing.view)
+        assert plan is not None, f"{standing.name!r} selects no rows of one stream"
+        window = None if plan.window is None else plan.window.as_dict()
+        return Named(json.dumps([plan.stream, window]))
+
+    def takes(self, standing: Standing, shard: int, shards: int) -> bool:
+        """One shard has all of a query."""
+        return standing.id % shards == shard
+
+    def place(self, registry: Registry, view: View, shards: int) -> list[str]:
+        """The budget."""
+        return promise_lines(view, registry, shards)
+
+
+TECHNIQUE = BudgetedSelections()

@@ -1,0 +1,143 @@
+"""A table of the newest rows, whole or per key, and the queries that read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from streamgauge.engine.naming import Groups, pack_combiner, unpack_combiner
+from streamgauge.engine.operator import Arrays, Newest, Operator, remembered
+from streamgauge.engine.pieces import Bench, Given, Seats, arrivals, grouped, no_memory
+from streamgauge.engine.rows import Rows
+from streamgauge.engine.table_state import pack_table_of_groups, unpack_groups, unpack_seats
+from streamgauge.kernel.columns import Combiner
+from streamgauge.operators.emission import Asked, Codes, Floats, Ints, Span, empty_answers
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.technique import Load
+from streamgauge.windows.rings import Rings, empty_rings, walk, with_room
+from streamgauge.work.rings.technique import RingKey
+
+
+@dataclass(slots=True)
+class RingOperator(Operator):
+    """Rings of rows by key."""
+
+    key: RingKey
+    groups: Groups
+    rings: Rings
+    keys: Combiner = field(default_factory=Combiner)
+    seats: Seats = field(default_factory=Seats)
+    compiled: Asked | None = None
+    needed: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
+        """Compile the queries; those that begin together share a count."""
+        self.seats.arrange(bench, queries, max(1, len(self.groups.texts)), bench.since)
+        self.compiled = bench.asked(self.seats.active)
+        # Which rows of a key are gone, nobody can tell.
+        cut = [not self.key.by and bench.cut(standing) for standing in self.seats.active]
+        self.needed = np.where(np.array(cut, np.bool_), self.key.rows, 0).astype(np.int64)
+
+    def adopt(self, other: RingOperator) -> None:
+        """Take over what another copy has compiled."""
+        self.seats.adopt(other.seats)
+        self.compiled, self.needed = other.compiled, other.needed
+
+    def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
+        """Append rows and answer what is due."""
+        assert self.compiled is not None, "advance before seat"
+        whole, group = grouped(bench, self.key, self.groups, rows)
+        memory = self.seats.borrow(len(self.groups.texts))
+        out = self._walk(bench, rows, whole, group, span, self.compiled, self.needed, memory)
+        self.seats.give_back(memory)
+        return [Given(out, self.groups.texts)]
+
+    def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
+        """Append rows of the past; answer nothing."""
+        whole, group = grouped(bench, self.key, self.groups, rows)
+        memory = no_memory(len(self.groups.texts))
+        self._walk(bench, rows, whole, group, span, bench.asked([]), self.needed[:0], memory)
+
+    def _walk(
+        self,
+        bench: Bench,
+        rows: Rows,
+        whole: Codes,
+        group: Codes,
+        span: Span,
+        asked: Asked,
+        needed: Ints,
+        memory: Floats,
+    ) -> Floats:
+        key = np.zeros(len(rows), np.int32)
+        if self.key.by:
+            key = self.keys.encode([rows.words[column] for column in self.key.by])
+            if self.key.by == self.key.group_by:
+                key = np.where(whole >= 0, key, np.int32(-1))
+        self.rings = with_room(self.rings, max(1, len(self.keys.interner)))
+        columns = self.key.x, self.key.y, self.key.weight
+        given: Floats = walk(
+            arrivals(rows, columns, group, key, bench.calendar),
+            span,
+            self.rings,
+            self.key.y is not None,
+            bool(self.key.group_by),
+            asked,
+            needed,
+            memory,
+            empty_answers(),
+        )
+        return given
+
+    def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
+        """Rows, groups, keys, and what queries answered last."""
+        values = pack_table_of_groups(prefix, self.key, self.groups, self.seats, arrays)
+        for name in _RINGS:
+            arrays[f"{prefix}/ring/{name}"] = getattr(self.rings, name)
+        pack_combiner(f"{prefix}/keys", self.keys, arrays)
+        return values
+
+    def latest_answers(self) -> Iterator[Newest]:
+        """The newest answer of each query and group."""
+        return remembered(self.seats.memory, self.groups.texts)
+
+    def content(self) -> tuple[str, int]:
+        """Its groups."""
+        return "groups", len(self.groups.texts)
+
+
+_RINGS = ("x", "y", "w", "ts", "group", "total")
+
+
+def opened(
+    key: RingKey, bench: Bench, registry: Registry, queries: Sequence[Standing]
+) -> RingOperator:
+    """A new operator."""
+    groups = Groups(key.group_by, bench.shard, bench.shards)
+    return RingOperator(key, groups, empty_rings(1, key.rows))
+
+
+def restored(
+    prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
+) -> RingOperator:
+    """An operator from its stored state."""
+    key = RingKey.from_text(values["key"])
+    groups = unpack_groups(prefix, key, values, arrays, shard, shards)
+    held = Rings(**{name: arrays[f"{prefix}/ring/{name}"] for name in _RINGS})
+    keys = unpack_combiner(f"{prefix}/keys", arrays)
+    return RingOperator(key, groups, held, keys, unpack_seats(prefix, arrays))
+
+
+def upgraded(key: RingKey, held: Mapping[str, Operator]) -> RingOperator | None:
+    """Its state has always had this name."""
+    return None
+
+
+def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:
+    """A window of one pane."""
+    second = registry.stream(standing.query.stream).tick
+    groups = sum(len(one.groups.texts) for one in held if isinstance(one, RingOperator))
+    return Load("window", groups=max(1, groups), window=second, slide=second)

@@ -1,0 +1,1 @@
+"""Selections over one stream."""

@@ -1,0 +1,88 @@
+"""The operator of the selections of one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streamgauge.engine.operator import Arrays, Kept, Out, PageOperator, Runs, Site
+from streamgauge.engine.store_state import pack_store, store_bytes, unpack_store
+from streamgauge.log.journal import Page
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.selections import Selection, selection_of
+from streamgauge.work.selections.run import SelectionRun, SelectionState
+
+
+@dataclass(slots=True)
+class SelectionOperator(PageOperator):
+    """All selections of a stream and shard."""
+
+    state: SelectionState | None = None
+    run: SelectionRun | None = None
+
+    def compile(self, site: Site, registry: Registry, queries: Sequence[Standing]) -> None:
+        """Build the index of the selections."""
+        views = [(standing, _selection(standing)) for standing in queries]
+        stream = registry.stream(views[0][1].stream)
+        self.run = SelectionRun(site.home, registry, stream, views, self.state)
+        self.run.seat()
+        self.state = self.run.state
+
+    def adopt(self, other: SelectionOperator) -> None:
+        """Take over what another copy has compiled."""
+        self.run = replace(other.compiled, state=self.state)
+
+    @property
+    def compiled(self) -> SelectionRun:
+        """The selections as they were compiled."""
+        assert self.run is not None, "used before it was compiled"
+        return self.run
+
+    @property
+    def known(self) -> SelectionState:
+        """Its state, once it was compiled."""
+        assert self.state is not None, "used before it was compiled"
+        return self.state
+
+    def advance(self, runs: Runs, page: Page) -> list[Out]:
+        """Take a page; the rows that selections ask for."""
+        run = self.compiled
+        return list(run.advance(runs[run.stream.name], page))
+
+    def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
+        """Rows that wait for their tick to close, and how many late rows were left out."""
+        pack_store(prefix, self.known.waiting, arrays)
+        return {"missed": self.known.missed}
+
+    def kept(self, standing: Standing) -> list[Kept]:
+        """Its waiting rows."""
+        waiting = self.known.waiting
+        what = f"waiting rows of {_selection(standing).stream}"
+        return [Kept(what, len(waiting), store_bytes(waiting))]
+
+
+def opened() -> SelectionOperator:
+    """A new operator."""
+    return SelectionOperator()
+
+
+def restored(prefix: str, values: dict[str, Any], arrays: Arrays) -> SelectionOperator:
+    """An operator from its stored state."""
+    return SelectionOperator(SelectionState(unpack_store(prefix, arrays), values["missed"]))
+
+
+def restored_all(values: dict[str, Any], arrays: Arrays) -> dict[str, PageOperator]:
+    """All operators of a shard, by key, from state of version 4 or before."""
+    return {
+        name: SelectionOperator(
+            SelectionState(unpack_store(f"rows/selection/{name}", arrays), missed)
+        )
+        for name, missed in values.get("rows", {}).get("selections", {}).items()
+    }
+
+
+def _selection(standing: Standing) -> Selection:
+    selection = selection_of(standing.view)
+    assert selection is not None, f"{standing.name!r} is no selection"
+    return selection

@@ -1,0 +1,38 @@
+"""Selections: views that pick rows of one stream as they come; all share one index."""
+
+from __future__ import annotations
+
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.selections import selection_of
+from streamgauge.plan.technique import Named, Technique
+from streamgauge.plan.view import View
+
+
+class Selections(Technique):
+    """Rows that meet conditions, given as they come."""
+
+    name = "selections"
+    operators = "streamgauge.work.selections.operator"
+    fed = False
+
+    def serves(self, registry: Registry, standing: Standing) -> bool:
+        """Views that need no memory."""
+        view = standing.asked
+        return isinstance(view, View) and view.promise is None and selection_of(view) is not None
+
+    def key(self, registry: Registry, standing: Standing) -> Named:
+        """One index for each stream."""
+        selection = selection_of(standing.view)
+        assert selection is not None, "served"
+        return Named(selection.stream)
+
+    def takes(self, standing: Standing, shard: int, shards: int) -> bool:
+        """Selections are spread by their numbers."""
+        return standing.id % shards == shard
+
+    def place(self, registry: Registry, view: View, shards: int) -> list[str]:
+        """Selections share an index."""
+        return [f"placed by number over {shards} shards, in the index of selections"]
+
+
+TECHNIQUE = Selections()

@@ -1,0 +1,105 @@
+"""Sketches over windows: aggregates answered from one sketch for each group and pane."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from streamgauge.kernel.time import duration_text
+from streamgauge.plan.explaining import (
+    Step,
+    begin_words,
+    by_groups,
+    exact_budget,
+    fed_explanation,
+    read_by_table,
+    shared_words,
+    where_steps,
+    window_step,
+)
+from streamgauge.plan.memory import growth
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.summary import named_model
+from streamgauge.plan.table_key import TableKey, of_window, owns_table
+from streamgauge.plan.technique import Explanation, Technique
+from streamgauge.plan.techniques import taken
+from streamgauge.synopses.choose import Refusal, full_bytes
+
+WINDOWS = {"now": "panes", "range": "panes", "landmark": "landmark"}
+
+
+class SketchKey(TableKey):
+    """What queries must agree in to share sketches."""
+
+    __slots__ = ()
+    technique: ClassVar[str] = "sketches over windows"
+
+
+class Summaries(Technique):
+    """Aggregates within a contract, from sketches, samples or histograms."""
+
+    name = SketchKey.technique
+    operators = "streamgauge.work.summaries.operator"
+
+    def serves(self, registry: Registry, standing: Standing) -> bool:
+        """Queries over windows of time for which a sketch was chosen."""
+        return bool(standing.model) and of_window(registry, standing, tuple(WINDOWS))
+
+    def key(self, registry: Registry, standing: Standing) -> SketchKey:
+        """One table for all lengths and questions to the same sketch."""
+        window = registry.window_of(standing.query)
+        assert window is not None, "served"
+        return SketchKey.of(registry, standing, WINDOWS[window.kind])
+
+    def owns(self, text: str) -> bool:
+        """State of panes of sketches."""
+        return owns_table(text, tuple(WINDOWS.values()), synopsis=True)
+
+    def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
+        """The aggregate, its sketch, its window and its filter."""
+        key, query = self.key(registry, standing), standing.query
+        shared = shared_words(registry, standing, key)
+        note = f"spends 0, one pane, {shared}"
+        if key.kind == "panes":
+            note = f"spends 0, panes of {duration_text(key.width)}, {begin_words(key)}, {shared}"
+        steps = [
+            _sketch_step(standing, key, shards),
+            window_step(registry, query, note),
+            *where_steps(key),
+        ]
+        read = read_by_table(registry.stream(query.stream), key)
+        return fed_explanation(registry, standing, steps, read, [_budget(standing)])
+
+
+def _sketch_step(standing: Standing, key: SketchKey, shards: int) -> Step:
+    model, query = key.model(), standing.query
+    size = f"{full_bytes(model):,} bytes a group and pane"
+    if model.guarantee.law == "exact":
+        size = "every value kept"
+        if key.kind == "landmark":
+            size += f", state {growth((query.stream,))}"
+    text = f"Summarise {query.select}{by_groups(key)} in {model!r}"
+    return text, f"spends {model.guarantee}, {size}, {key.place(shards)}"
+
+
+def _budget(standing: Standing) -> str:
+    """What is left of the error that is owed, and what else was thought of."""
+    contract = standing.query.contract
+    if contract.tolerance == "exact":
+        return exact_budget(standing)
+    guarantee = named_model(standing.model).guarantee
+    chance = max(0.0, round(1.0 - contract.confidence - guarantee.delta, 9))
+    kept = max(0.0, contract.within - guarantee.epsilon)
+    lines = [
+        f"kept back {kept:.3g} of {contract.within:g}, {100 * chance:.3g}% of the chance to fail"
+    ]
+    lines += [f"not {other.name}: {other.reason}" for other in _others(standing)]
+    return "\n".join(lines)
+
+
+def _others(standing: Standing) -> list[Refusal]:
+    """Sketches that would hold the contract too, and why another was chosen."""
+    refused = taken(standing.query).others
+    return [other for other in refused if other.reason.startswith("takes")]
+
+
+TECHNIQUE = Summaries()

@@ -1,0 +1,76 @@
+"""Windows of time: exact aggregates from panes that all windows over the same rows share."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from streamgauge.kernel.time import duration_text
+from streamgauge.operators.accumulate import MAX
+from streamgauge.operators.aggregate import Aggregate
+from streamgauge.plan.explaining import (
+    aggregate_step,
+    begin_words,
+    exact_budget,
+    fed_explanation,
+    read_by_table,
+    shared_words,
+    where_steps,
+    window_step,
+)
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.table_key import TableKey, of_window, owns_table
+from streamgauge.plan.technique import Explanation, Technique
+
+WINDOWS = {"now": "panes", "range": "panes", "landmark": "landmark"}
+
+
+class PaneKey(TableKey):
+    """What queries must agree in to share panes."""
+
+    __slots__ = ()
+    technique: ClassVar[str] = "windows of time"
+
+
+class Windows(Technique):
+    """Exact aggregates of windows of time."""
+
+    name = PaneKey.technique
+    operators = "streamgauge.work.windows.operator"
+
+    def serves(self, registry: Registry, standing: Standing) -> bool:
+        """Queries over windows of time that an accumulator answers."""
+        return of_window(registry, standing, tuple(WINDOWS)) and not standing.model
+
+    def key(self, registry: Registry, standing: Standing) -> PaneKey:
+        """One table for all lengths and aggregates."""
+        window = registry.window_of(standing.query)
+        assert window is not None, "served"
+        exact = _adds(standing.query.select)
+        return PaneKey.of(registry, standing, WINDOWS[window.kind], exact=exact)
+
+    def owns(self, text: str) -> bool:
+        """State of panes without sketches."""
+        return owns_table(text, tuple(WINDOWS.values()), synopsis=False)
+
+    def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
+        """The aggregate, its window and its filter."""
+        key = self.key(registry, standing)
+        shared = shared_words(registry, standing, key)
+        note = f"spends 0, one pane, {shared}"
+        if key.kind == "panes":
+            note = f"spends 0, panes of {duration_text(key.width)}, {begin_words(key)}, {shared}"
+        steps = [
+            aggregate_step(standing, key, shards),
+            window_step(registry, standing.query, note),
+            *where_steps(key),
+        ]
+        read = read_by_table(registry.stream(standing.query.stream), key)
+        return fed_explanation(registry, standing, steps, read, [exact_budget(standing)])
+
+
+def _adds(select: Aggregate) -> bool:
+    """Whether an aggregate follows from a count, a sum and the extremes of one column."""
+    return select.code <= MAX and select.y is None and select.weight is None
+
+
+TECHNIQUE = Windows()
