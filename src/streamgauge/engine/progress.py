@@ -14,6 +14,7 @@ import numpy as np
 from streamgauge.engine.batch import RowBatch
 from streamgauge.engine.bounds_piece import BoundsPiece
 from streamgauge.engine.calendar import Calendar, merged
+from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.decay_piece import DecayPiece
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
@@ -101,13 +102,6 @@ class Brought:
     calendar: Calendar
     inputs: Mapping[str, Sequence[RowBatch]]
     cells: Mapping[str, Sequence[Partial]] = field(default_factory=dict)
-
-
-def closed_by(page: Page, stream: Stream) -> int:
-    """The tick of a stream that a page closes."""
-    edge = page.peaks[stream.name] - stream.late.allowed
-    passed: int = page.passed.get(stream.name, NO_LIMIT)
-    return max(-((-edge) // stream.tick) - 1, passed // stream.tick)
 
 
 @dataclass(slots=True)

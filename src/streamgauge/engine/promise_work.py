@@ -106,6 +106,15 @@ class PromiseWork:
         for aggregate in self.aggregates:
             aggregate.seat(runs, epoch)
 
+    def reprice(self, registry: Registry) -> None:
+        """Go by new prices, which change what each query may spend and nothing else."""
+        allowed = allowances(registry)
+        for run in (*self.joins, *self.aggregates):
+            run.allowance = allowed[run.standing.name]
+        for group in self.selections.values():
+            for asked in group.asking:
+                asked.allowance = allowed[asked.standing.name]
+
     def revived(self, state: PromiseState) -> PromiseWork:
         """The same plan over state that was stored."""
         work = PromiseWork(self.home, self.shard, state, self.spent)

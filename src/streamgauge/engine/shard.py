@@ -229,6 +229,7 @@ def _revived(stale: _Running, state: ShardState) -> _Running:
     rows = stale.rows.revived(state.rows)
     across = stale.across.revived(state.across)
     promise = stale.promise.revived(state.promise)
+    promise.reprice(stale.registry)
     return _Running(state, stale.registry, runs, stale.asked, rows, across, promise)
 
 
@@ -261,15 +262,7 @@ def _run_page(
     files: dict[str, int],
 ) -> int:
     if page.changes:
-        registry = registry_at(home, page.number, running.registry, read=page)
-        fresh = _planned(home, shard, running.state, registry)
-        running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
-        running.rows, running.across, running.promise = fresh.rows, fresh.across, fresh.promise
-        for stream_run in running.runs.values():
-            stream_run.seat(page.number)
-        running.rows.seat(running.runs, page.number)
-        running.across.seat(running.runs, page.number)
-        running.promise.seat(running.runs, page.number)
+        _change(home, shard, running, page)
     running.registry.epoch = page.number
     given: list[tuple[Clocked, Given]] = []
     for name, run in running.runs.items():
@@ -284,6 +277,22 @@ def _run_page(
         files[home.file_of(path)] = write_block(path, block, epoch=page.number)
     promising = running.promise.rows(running.runs, page)
     return len(block.value) + running.rows.advance(running.runs, page, losses, files, promising)
+
+
+def _change(home: Home, shard: int, running: _Running, page: Page) -> None:
+    """Let the changes of a page take effect; where nothing else is asked, nothing is planned."""
+    registry = registry_at(home, page.number, running.registry, read=page)
+    if registry is running.registry and registry.changed != page.number:
+        running.promise.reprice(registry)
+        return
+    fresh = _planned(home, shard, running.state, registry)
+    running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
+    running.rows, running.across, running.promise = fresh.rows, fresh.across, fresh.promise
+    for stream_run in running.runs.values():
+        stream_run.seat(page.number)
+    running.rows.seat(running.runs, page.number)
+    running.across.seat(running.runs, page.number)
+    running.promise.seat(running.runs, page.number)
 
 
 def _mark(block: Block, asked: _Names, losses: Losses) -> None:

@@ -34,6 +34,8 @@ from streamgauge.streams.table import Table
 from streamgauge.windows.window import Window
 
 Record = dict[str, Any]
+# Records that come while nothing is asked, and after which all plans are as they were.
+PRICING = ("costs",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,8 @@ class Registry:
         """Fold the records of one epoch; a record that does not fit is refused, the rest holds."""
         refused: list[StreamgaugeError] = []
         for record in records:
-            self.changed = epoch
+            if record["do"] not in PRICING:
+                self.changed = epoch
             if self.seed is None:
                 self.seed = record.get("seed")
             for change in _single(record):
