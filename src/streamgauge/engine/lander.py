@@ -34,6 +34,7 @@ from streamgauge.engine.scan_plan import Scans
 from streamgauge.engine.upkeep import Upkeep, sweep
 from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import as_instants
+from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.files import number_name, numbered, write_json
 from streamgauge.kernel.time import Duration, Instant, duration
 from streamgauge.log import batches, inbox
@@ -146,7 +147,9 @@ class Lander:
         records, early = self._in_turn(waiting)
         draft, before = Draft(self.number + 1, clock()), dict(self.clocks.peaks)
         changes = [record for _, record in records if record["do"] != "advance"]
-        refused = self.registry.apply(changes, epoch=draft.number) if changes else []
+        refused: list[StreamgaugeError] = []
+        if changes:
+            changes, refused = self.registry.decide(changes, epoch=draft.number)
         advanced = self.clocks.advance((r for _, r in records), self.registry.streams)
         for stream in self.registry.streams.values():
             self._land_stream(stream, draft)

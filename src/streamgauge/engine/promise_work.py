@@ -109,7 +109,8 @@ class PromiseWork:
     def reprice(self, registry: Registry) -> None:
         """Go by new prices, which change what each query may spend and nothing else."""
         allowed = allowances(registry)
-        for run in (*self.joins, *self.aggregates):
+        runs: tuple[JoinRun | AggregateRun, ...] = (*self.joins, *self.aggregates)
+        for run in runs:
             run.allowance = allowed[run.standing.name]
         for group in self.selections.values():
             for asked in group.asking:
