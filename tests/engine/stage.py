@@ -13,10 +13,11 @@ import pyarrow.parquet as pq
 
 import streamgauge as sg
 from streamgauge.contracts.answer import Answer
+from streamgauge.engine.lanes import NO_PEAK
 from streamgauge.engine.reference import Arrival, Row, evaluate
 from streamgauge.engine.reference_rows import Version, World, answers, columns_of, relation
 from streamgauge.kernel.time import SECOND, instant
-from streamgauge.log.journal import Journal
+from streamgauge.log.journal import Journal, Page
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan.view import View
 from streamgauge.results.change_log import as_answers
@@ -151,7 +152,7 @@ class Stage:
                     Row(ts, dict(zip(names, row, strict=True)))
                     for ts, row in zip(times, cells, strict=True)
                 )
-            found.append(Arrival(page.changes, rows))
+            found.append(Arrival((*page.changes, *_advances(page)), rows))
         return found
 
     def world(self, view: View) -> World:
@@ -222,6 +223,17 @@ class Stage:
 
 def _stamped(changes: Counter[tuple[int, tuple[Any, ...]]]) -> Bag:
     return alike({(when, *row): count for (when, row), count in changes.items()})
+
+
+def _advances(page: Page) -> list[dict[str, Any]]:
+    """What a page did to clocks before its rows, as records."""
+    before = dict(page.peaks)
+    before.update({segment.stream: segment.peak for segment in reversed(page.segments)})
+    return [
+        {"do": "advance", "stream": name, "instant": peak}
+        for name, peak in before.items()
+        if peak > NO_PEAK
+    ]
 
 
 def _numbers_only(changes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

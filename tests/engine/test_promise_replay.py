@@ -14,6 +14,7 @@ import streamgauge as sg
 from streamgauge.engine import shard
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
+from streamgauge.plan import registry
 from streamgauge.testing.replay import run_pages
 
 pytestmark = pytest.mark.slow
@@ -114,3 +115,32 @@ def test_a_replay_on_another_machine_gives_the_same_bytes(
     _machine(monkeypatch, 5_000_000)
     run_pages(copy, forget=True)
     assert _given(copy) == first
+
+
+def test_prices_are_taken_in_without_a_plan_and_decide_as_with_one(
+    homes: tuple[Home, Home], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kept in memory all along, or planned anew for each page with prices."""
+    fast, _ = homes
+    assert len(_prices(fast)) > 1
+    planned, plans = shard._planned, [0]
+
+    def counted(*args: Any) -> Any:
+        plans[0] += 1
+        return planned(*args)
+
+    monkeypatch.setattr(shard, "_planned", counted)
+    counts = []
+    for name, pricing in (("quiet", ("costs",)), ("loud", ())):
+        copy, plans[0] = Home.open(tmp_path / name, shards=2), 0
+        shutil.copytree(fast.journal, copy.journal)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(registry, "PRICING", pricing)
+            run_pages(copy)
+            shard.forget(copy)
+        counts.append(plans[0])
+        rows = sorted((fast.root / "answers").rglob("*.arrow"))
+        assert rows
+        for file in rows:
+            assert (copy.root / file.relative_to(fast.root)).read_bytes() == file.read_bytes()
+    assert counts[1] - counts[0] == 2 * len(_prices(fast))

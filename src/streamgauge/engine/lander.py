@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge.engine.catalog import newest_snapshot
-from streamgauge.engine.idleness import Idle, Idleness
+from streamgauge.engine.clocks import Clocks
 from streamgauge.engine.landed_files import (
     Buried,
     Draft,
@@ -33,6 +33,7 @@ from streamgauge.engine.scan_plan import Scans
 from streamgauge.engine.upkeep import Upkeep, sweep
 from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import as_instants
+from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.files import number_name, numbered, write_json
 from streamgauge.kernel.time import Duration, Instant, duration
 from streamgauge.log import batches, inbox
@@ -88,7 +89,7 @@ class Lander:
         if upto is None:
             sweep(home)
         self.number = self.journal.last() if upto is None else upto
-        self.peaks: dict[str, Instant] = {}
+        self.clocks = Clocks()
         self.counts: dict[str, int] = {}
         self.scans = Scans(home.shards, exchange)
         self.taken: dict[str, set[str]] = {}
@@ -98,31 +99,30 @@ class Lander:
         self.heard: set[str] = set()
         self.landed: set[str] = set()
         self.lanes: dict[str, Lanes] = {}
-        self.idleness = Idleness()
         self.buried = Buried()
         self.meters = [load(known.meter)(home) for known in techniques() if known.meter]
         snapshot = newest_snapshot(home, self.number)
         self.snapshot = snapshot["registry"]["epoch"]
         self.registry = Registry.from_dict(snapshot["registry"])
-        self.peaks.update(snapshot["peaks"])
+        self.clocks.peaks.update(snapshot["peaks"])
         self.counts.update(snapshot.get("counts", {}))
         self.taken.update({name: set(paths) for name, paths in snapshot["taken"].items()})
         self.begun.update({name: (path, n) for name, (path, n) in snapshot["begun"].items()})
         self.done.update(snapshot["inbox"])
         self._note_lanes(snapshot.get("lanes", {}))
-        self.passing = Passing.from_dict(snapshot.get("passing", {}))
+        self.clocks.passing = Passing.from_dict(snapshot.get("passing", {}))
         for name, items in snapshot["held"].items():
             self.held[name] = deque((page, path, high) for page, path, high in items)
         for number in range(self.snapshot + 1, self.number + 1):
             page = self.journal.page(number)
             self.registry.apply(page.changes, epoch=number)
-            self._note(page, dict(self.peaks))
+            self._note(page, dict(self.clocks.peaks))
         inbox.remove(home, sorted(self.done))
 
     def _note(self, page: Page, before: dict[str, Instant]) -> None:
         """Take in what a written page says of progress."""
-        self.passing.note(page, before)
-        self.peaks.update(page.peaks)
+        self.clocks.passing.note(page, before)
+        self.clocks.peaks.update(page.peaks)
         self._note_lanes(page.lanes)
         for segment in page.segments:
             self.counts[segment.stream] = segment.first + segment.rows
@@ -145,18 +145,21 @@ class Lander:
     def _land(self) -> int:
         waiting = inbox.waiting(self.home, self.done)
         records, early = self._in_turn(waiting)
-        draft, before = Draft(self.number + 1, clock()), dict(self.peaks)
-        changes = [record for _, record in records]
-        refused = self.registry.apply(changes, epoch=draft.number) if changes else []
-        for change in changes:
-            if change["do"] == "advance" and change["stream"] in self.registry.streams:
-                self._raise_peak(change["stream"], change["instant"])
+        draft, before = Draft(self.number + 1, clock()), dict(self.clocks.peaks)
+        changes = [record for _, record in records if record["do"] != "advance"]
+        refused: list[StreamgaugeError] = []
+        if changes:
+            changes, refused = self.registry.decide(changes, epoch=draft.number)
+        advanced = self.clocks.advance((r for _, r in records), self.registry.streams)
         for stream in self.registry.streams.values():
             self._land_stream(stream, draft)
-        idle = self._idle(changes, draft)
+        brought = {segment.stream for segment in draft.segments}
+        heard = advanced | set(draft.taken) | brought
+        idle = self.clocks.rest(self.registry, heard, draft.landed_at)
         moved = any(found.to is not None for found in idle.values())
-        passed = self._pass(draft)
-        if not (changes or draft.segments or draft.taken or passed or moved):
+        resting = (s for n, s in self.registry.streams.items() if n in self.landed - brought)
+        passed = self.clocks.passed(self.registry, resting, draft.landed_at)
+        if not (records or draft.segments or draft.taken or passed or moved):
             # Only an advance waits, and no file lay before it: its turn is now.
             return self._land() if early & self.landed else self.number
         changes += [*draft.widened, *self._new_costs(draft.number)]
@@ -165,16 +168,17 @@ class Lander:
             draft.landed_at,
             tuple(changes),
             tuple(draft.segments),
-            dict(self.peaks),
+            dict(self.clocks.peaks),
             draft.taken,
             tuple(name for name, _ in records),
             tuple(error.as_dict() for error in refused),
             draft.dead,
             {name: lanes.as_dict() for name, lanes in self.lanes.items()},
-            {**self.passing.at, **passed},
+            {**self.clocks.passing.at, **passed},
             {name: [[at, n] for at, n in sorted(u.items())] for name, u in draft.unusable.items()},
             {name: found.since for name, found in idle.items()},
             self.scans.of(self.registry, draft.segments),
+            self.clocks.of(self.registry.streams.values(), {**self.clocks.passing.at, **passed}),
         )
         self.journal.append(page)
         report(page)
@@ -188,17 +192,6 @@ class Lander:
         if self.number % UPKEEP_EVERY == 0:
             self._keep_small()
         return self.number
-
-    def _idle(self, changes: list[dict[str, Any]], draft: Draft) -> dict[str, Idle]:
-        """Streams that are not waited for; time moves on without them."""
-        advanced = {change["stream"] for change in changes if change["do"] == "advance"}
-        for name in advanced | set(draft.taken) | {part.stream for part in draft.segments}:
-            self.idleness.hear(name, draft.landed_at)
-        idle = self.idleness.idle(self.registry, self.peaks, draft.landed_at)
-        for name, found in idle.items():
-            if found.to is not None:
-                self._raise_peak(name, found.to)
-        return idle
 
     def _new_costs(self, number: int) -> list[dict[str, Any]]:
         """Prices that have changed, for a page that is written anyway."""
@@ -244,14 +237,14 @@ class Lander:
             self.home.registry / number_name(self.number, ".json"),
             {
                 "registry": self.registry.as_dict(),
-                "peaks": self.peaks,
+                "peaks": self.clocks.peaks,
                 "counts": self.counts,
                 "taken": {name: sorted(paths) for name, paths in self.taken.items()},
                 "begun": self.begun,
                 "inbox": sorted(self.done),
                 "held": {name: list(items) for name, items in self.held.items()},
                 "lanes": {name: lanes.as_dict() for name, lanes in self.lanes.items()},
-                "passing": self.passing.as_dict(),
+                "passing": self.clocks.passing.as_dict(),
             },
         )
         self.snapshot = self.number
@@ -271,7 +264,7 @@ class Lander:
 
     def _edge(self, name: str) -> Instant:
         """The event time from which on a stream's rows are kept."""
-        stream, peak = self.registry.streams.get(name), self.peaks.get(name, NO_PEAK)
+        stream, peak = self.registry.streams.get(name), self.clocks.peaks.get(name, NO_PEAK)
         if stream is None:
             return peak
         return stream.kept_from(peak)
@@ -312,23 +305,6 @@ class Lander:
         """Write down what held after an earlier page, so that those before it may go."""
         Lander(self.home, max_rows=self.max_rows, upto=number).save_snapshot()
 
-    def _pass(self, draft: Draft) -> dict[str, Instant]:
-        """Streams without rows in which time passes a check all the same, and up to when."""
-        brought = {segment.stream for segment in draft.segments}
-        resting = [
-            stream
-            for name, stream in self.registry.streams.items()
-            if name in self.landed and name not in brought and name in self.peaks
-        ]
-        due = {
-            stream.name: self.passing.due(self.registry, stream, self.peaks, draft.landed_at)
-            for stream in resting
-        }
-        return {name: upto for name, upto in due.items() if upto is not None}
-
-    def _raise_peak(self, stream: str, to: Instant) -> None:
-        self.peaks[stream] = max(self.peaks.get(stream, NO_PEAK), to)
-
     def _add(self, segment: Segment, draft: Draft) -> None:
         """Add rows to a page; their numbers go on from those before."""
         first = self.counts.get(segment.stream, 0)
@@ -346,7 +322,7 @@ class Lander:
         for origin in self._new_files(stream):
             for segment in self._pieces(stream, origin, draft):
                 self._add(segment, draft)
-                self._raise_peak(stream.name, segment.high)
+                self.clocks.raise_peak(stream.name, segment.high)
                 room -= segment.rows
                 if room <= 0:
                     break
@@ -390,7 +366,7 @@ class Lander:
             lanes.land(lane, segment.high)
         # Files of other lanes that wait in the batch have been expected and hold this one back.
         if (reached := lanes.reached(idle)) > NO_PEAK:
-            self._raise_peak(stream.name, reached)
+            self.clocks.raise_peak(stream.name, reached)
         draft.taken.setdefault(stream.name, []).append(origin)
         return rows
 
@@ -412,7 +388,7 @@ class Lander:
     def _lose(self, stream: Stream, letters: pa.Table, draft: Draft) -> None:
         """Note in the page how many rows could not be used, and when they would have counted."""
         draft.dead += letters.num_rows
-        peak = self.peaks.get(stream.name, NO_PEAK)
+        peak = self.clocks.peaks.get(stream.name, NO_PEAK)
         found = unusable_rows(letters, stream.tick, peak)
         if found:
             counts = draft.unusable.setdefault(stream.name, {})
@@ -459,11 +435,11 @@ class Lander:
                 stop += 1
             low = min(group.low for group in groups[start:stop])
             high = max(group.high for group in groups[start:stop])
-            peak = self.peaks.get(stream.name, NO_PEAK)
+            peak = self.clocks.peaks.get(stream.name, NO_PEAK)
             if rows:
                 yield Segment(
                     stream.name, origin, (start, stop), rows, low, high, peak, origin,
-                    self.passing.at.get(stream.name),
+                    self.clocks.passing.at.get(stream.name),
                     parts=tuple((group.rows, group.high) for group in groups[start:stop]),
                 )  # fmt: skip
             start = stop
@@ -479,7 +455,7 @@ class Lander:
             path = self.home.segments(stream.name) / f"{stem}.parquet"
             write_parquet(path, parsed.table)
             times = as_instants(parsed.table[stream.time])
-            peak = self.peaks.get(stream.name, NO_PEAK)
+            peak = self.clocks.peaks.get(stream.name, NO_PEAK)
             yield Segment(
                 stream.name,
                 str(path),
@@ -489,7 +465,7 @@ class Lander:
                 int(times.max()),
                 peak,
                 origin,
-                self.passing.at.get(stream.name),
+                self.clocks.passing.at.get(stream.name),
                 parts=((len(times), int(times.max())),),
             )
 

@@ -217,6 +217,9 @@ class PageOperator:
         """Take over what another copy of this operator has compiled for the same queries."""
         raise NotImplementedError
 
+    def reprice(self, site: Site, registry: Registry) -> None:
+        """Go by new prices of work, which change what queries may spend and nothing else."""
+
     def seat(self, runs: Runs, epoch: int) -> None:
         """Let the changes of an epoch take effect: begin what is new, from kept rows."""
 

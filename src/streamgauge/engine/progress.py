@@ -13,6 +13,7 @@ import numpy as np
 
 from streamgauge.engine.batch import RowBatch
 from streamgauge.engine.calendar import Calendar, merged
+from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
 from streamgauge.engine.naming import Series
 from streamgauge.engine.operator import FedModule, Operator, Past, fed_module
@@ -83,13 +84,6 @@ class Brought:
     calendar: Calendar
     inputs: Mapping[str, Sequence[RowBatch]]
     cells: Mapping[str, Sequence[Partial]] = field(default_factory=dict)
-
-
-def closed_by(page: Page, stream: Stream) -> int:
-    """The tick of a stream that a page closes."""
-    edge = page.peaks[stream.name] - stream.late.allowed
-    passed: int = page.passed.get(stream.name, NO_LIMIT)
-    return max(-((-edge) // stream.tick) - 1, passed // stream.tick)
 
 
 @dataclass(slots=True)

@@ -53,6 +53,8 @@ class Row:
 class Arrival:
     """One page: control records, then rows per stream in order of arrival.
 
+    To advance a stream is no change of what is registered; it is told as a record here.
+
     Examples
     --------
     >>> Arrival(changes=({"do": "advance", "stream": "plant", "instant": 5},)).rows
@@ -166,7 +168,7 @@ class _World:
         closed = {name: history.closed() for name, history in self.histories.items()}
         new = self._begin_versions(closed)
         opened = [pair for standing in new for pair in self._open(standing, epoch)]
-        if page.changes:
+        if any(record["do"] != "advance" for record in page.changes):
             ended = self.deferrals.seat(self.registry, self.histories, closed)
             ended += self._table_ends(closed)
             opened += [(_order(a.as_of, a, who), replace(a, epoch=epoch)) for who, a in ended]

@@ -11,9 +11,10 @@ import numpy as np
 
 from streamgauge.engine.batch import RowBatch
 from streamgauge.engine.calendar import merged
+from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.packet import Packet, shares
 from streamgauge.engine.partial import Partial, partial_of, split
-from streamgauge.engine.progress import Brought, closed_by
+from streamgauge.engine.progress import Brought
 from streamgauge.engine.rows import Flags, read_columns, read_in_place, ticks_of
 from streamgauge.engine.scan_plan import StreamScan
 from streamgauge.engine.slices import Slice, report_values

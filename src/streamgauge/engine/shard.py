@@ -197,14 +197,14 @@ def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Runnin
     compiled_at = None if stale is None else stale.registry.changed
     registry = registry_at(home, epoch, None if stale is None else stale.registry)
     if stale is not None and stale.registry is registry and registry.changed == compiled_at:
-        return _revived(stale, state)
+        return _revived(home, shard, stale, state)
     running = _planned(home, shard, state, registry)
     for run in running.runs.values():
         run.compile()
     return running
 
 
-def _revived(stale: _Running, state: ShardState) -> _Running:
+def _revived(home: Home, shard: int, stale: _Running, state: ShardState) -> _Running:
     """Fresh state under a plan that was compiled before."""
     runs = {}
     for name, old in stale.runs.items():
@@ -212,8 +212,10 @@ def _revived(stale: _Running, state: ShardState) -> _Running:
         compiled = old.state.pieces
         for text, piece in state.streams[name].pieces.items():
             piece.adopt(compiled[text])
+    site = Site(home, shard)
     for name, operator in state.operators.items():
         operator.adopt(stale.state.operators[name])
+        operator.reprice(site, stale.registry)
     return _Running(state, stale.registry, runs, stale.asked)
 
 
@@ -241,13 +243,7 @@ def _run_page(
     files: dict[str, int],
 ) -> int:
     if page.changes:
-        registry = registry_at(home, page.number, running.registry, read=page)
-        fresh = _planned(home, shard, running.state, registry)
-        running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
-        for stream_run in running.runs.values():
-            stream_run.seat(page.number)
-        for operator in running.state.operators.values():
-            operator.seat(running.runs, page.number)
+        _change(home, shard, running, page)
     running.registry.epoch = page.number
     given: list[Out] = []
     for name, run in running.runs.items():
@@ -272,6 +268,23 @@ def _rows(given: Sequence[Out], losses: Losses) -> list[RowBlock]:
     blocks = [item for item in given if isinstance(item, RowBlock)]
     blocks += row_blocks([item for item in given if isinstance(item, RowsGiven)])
     return [marked(block, losses) for block in blocks] if losses else blocks
+
+
+def _change(home: Home, shard: int, running: _Running, page: Page) -> None:
+    """Let the changes of a page take effect; where nothing else is asked, nothing is planned."""
+    registry = registry_at(home, page.number, running.registry, read=page)
+    operators = running.state.operators
+    if registry is running.registry and registry.changed != page.number:
+        site = Site(home, shard)
+        for operator in operators.values():
+            operator.reprice(site, registry)
+        return
+    fresh = _planned(home, shard, running.state, registry)
+    running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
+    for stream_run in running.runs.values():
+        stream_run.seat(page.number)
+    for operator in running.state.operators.values():
+        operator.seat(running.runs, page.number)
 
 
 def _mark(block: Block, asked: _Names, losses: Losses) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.clocks import closed_by
 from streamgauge.kernel.errors import Cleared
 from streamgauge.kernel.time import Instant, duration_text, instant_text
 from streamgauge.log.home import Home
@@ -120,8 +121,7 @@ class Reasons:
         if page is None or name not in page.peaks:
             return None
         stream = self._stream(name)
-        edge = page.peaks[name] - stream.late.allowed
-        return (-(-edge // stream.tick) - 1) * stream.tick
+        return closed_by(page, stream) * stream.tick
 
     def _born(self, standing: Standing, name: str) -> Instant | None:
         """Where a stream was complete when a query began."""

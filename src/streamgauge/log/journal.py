@@ -77,7 +77,9 @@ class Page:
     not be used: the tick that would have seen them first, and how many. `idle` names the streams
     that were silent for longer than they declare, and since when by the clock of the lander;
     `peaks` has where they stand without rows. `scans` says which rows are read once and sent
-    to the shards that need them, and how; each shard reads the others itself.
+    to the shards that need them, and how; each shard reads the others itself. `clocks` has the
+    instant up to which all ticks of a stream are closed, where it has begun; pages of earlier
+    releases leave it to `peaks` and `passed`, and have changes that only move a clock.
     """
 
     number: int
@@ -94,6 +96,7 @@ class Page:
     unusable: dict[str, list[list[int]]] = field(default_factory=dict)
     idle: dict[str, Instant] = field(default_factory=dict)
     scans: dict[str, Any] = field(default_factory=dict)
+    clocks: dict[str, Instant] = field(default_factory=dict)
 
     def reach(self, stream: str) -> Instant | None:
         """The largest event time that has arrived; None when nothing has."""
@@ -120,6 +123,7 @@ class Page:
             "unusable": self.unusable,
             "idle": self.idle,
             "scans": self.scans,
+            "clocks": self.clocks,
         }
         return {**plain, **{name: given for name, given in more.items() if given}}
 
@@ -141,6 +145,7 @@ class Page:
             data.get("unusable", {}),
             data.get("idle", {}),
             data.get("scans", {}),
+            data.get("clocks", {}),
         )
 
 

@@ -15,7 +15,7 @@ from streamgauge.kernel.hashing import stable_hash
 from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
 from streamgauge.plan.query import Query
 from streamgauge.plan.summary import SEED, model_name
-from streamgauge.synopses import registry
+from streamgauge.synopses import kind_named
 from streamgauge.synopses.choose import full_bytes, sized_model
 from streamgauge.synopses.questions import Distinct, JoinSize, Moment, Question
 from streamgauge.synopses.synopsis import Need
@@ -48,7 +48,7 @@ class AcrossStreams:
         # The error of one stream alone is a share of its answer, whatever that is a share of.
         alone = replace(query.contract, tolerance="relative", within=within)
         try:
-            model = sized_model(registry()[kind], Need(question, alone), SEED)
+            model = sized_model(kind_named(kind), Need(question, alone), SEED)
         except ContractUnsatisfiable as error:
             return Refusal(self.name, error.what, error.detail)
         law = combined_law(query, replace(model.guarantee, epsilon=model.guarantee.epsilon / share))

@@ -22,9 +22,10 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.seeds import kept_by, seeded
 from streamgauge.plan.shadows import is_shadow, refuse_shadow, shadows_of
 from streamgauge.plan.sink import Sink, StandingSink, check_delivered, refuse_delivered, with_sink
+from streamgauge.plan.standing import Listed, Standing, Taken, asked, streams_of
 from streamgauge.plan.tables import CHANGES as TABLE_CHANGES
 from streamgauge.plan.tables import change_tables
-from streamgauge.plan.techniques import chosen_model
+from streamgauge.plan.techniques import answering, chosen
 from streamgauge.plan.view import View
 from streamgauge.plan.widening import declared_again, kept_whole, widen
 from streamgauge.promise.costs import Costs
@@ -33,83 +34,13 @@ from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
 from streamgauge.windows.window import Window
 
+__all__ = ["Listed", "Record", "Registry", "Standing", "Taken", "asked", "streams_of"]
+
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A registered query: its number, version, status, and the epochs of its change and birth.
-
-    `born` is when this version came to be; pausing and resuming leave it alone. `model` names the
-    synopsis chosen for it, so that a later release does not choose another under a running query.
-    """
-
-    id: int
-    asked: Query | View
-    version: int = 1
-    status: str = "running"
-    epoch: int = 0
-    born: int = 0
-    model: str = ""
-
-    @property
-    def name(self) -> str:
-        """Name of the query."""
-        return self.asked.name
-
-    @property
-    def key(self) -> str:
-        """Its number and version, which name what is kept for it alone."""
-        return f"{self.id}.{self.version}"
-
-    @property
-    def query(self) -> Query:
-        """The query, where it is known to answer numbers."""
-        assert isinstance(self.asked, Query), f"{self.name!r} answers rows"
-        return self.asked
-
-    @property
-    def view(self) -> View:
-        """The view, where it is known to answer rows."""
-        assert isinstance(self.asked, View), f"{self.name!r} answers numbers"
-        return self.asked
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON form."""
-        plain = {
-            "id": self.id,
-            "query": self.asked.as_dict(),
-            "version": self.version,
-            "status": self.status,
-            "epoch": self.epoch,
-            "born": self.born,
-        }
-        return {**plain, "model": self.model} if self.model else plain
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Standing:
-        """Read the JSON form."""
-        return cls(
-            **{"asked": asked(data["query"]), **{k: v for k, v in data.items() if k != "query"}}
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A query as it will stand, and whether it stands so already."""
-
-    standing: Standing
-    in_force: bool
-
-    @property
-    def status(self) -> str:
-        """Running or paused; waiting while its change is in the inbox."""
-        return self.standing.status if self.in_force else "waiting"
-
-
-def asked(data: dict[str, Any]) -> Query | View:
-    """Read the JSON form of a query: one that has a plan answers rows, others answer numbers."""
-    return View.from_dict(data) if "plan" in data else Query.from_dict(data)
+# Records that come while nothing is asked, and after which all plans are as they were.
+PRICING = ("costs",)
+# Records that say what is asked; a page says of each query which offer was taken.
+ASKING = ("register", "alter", "shadow")
 
 
 @dataclass(slots=True)
@@ -148,18 +79,49 @@ class Registry:
 
     def apply(self, records: Iterable[Record], *, epoch: int) -> list[StreamgaugeError]:
         """Fold the records of one epoch; a record that does not fit is refused, the rest holds."""
-        refused: list[StreamgaugeError] = []
-        for record in records:
-            self.changed = epoch
-            if self.seed is None:
-                self.seed = record.get("seed")
-            for change in _single(record):
-                try:
-                    self._apply_one(change, epoch)
-                except StreamgaugeError as error:
-                    refused.append(error)
+        refused = [error for record in records for error in self._fold(record, epoch)[1]]
         self.epoch = epoch
         return refused
+
+    def decide(
+        self, records: Iterable[Record], *, epoch: int
+    ) -> tuple[list[Record], list[StreamgaugeError]]:
+        """Fold records that wait, as `apply` does, and write the offers that were taken into them.
+
+        What a record says of offers already is left out: whoever writes pages decides.
+        """
+        decided: list[Record] = []
+        refused: list[StreamgaugeError] = []
+        for record in records:
+            asking = record["do"] in ASKING
+            plain = {name: told for name, told in record.items() if name not in ("taken", "born")}
+            taken, errors = self._fold(plain if asking else record, epoch)
+            decided.append({**plain, "taken": taken, "born": epoch} if asking else record)
+            refused += errors
+        self.epoch = epoch
+        return decided, refused
+
+    def _fold(
+        self, record: Record, epoch: int
+    ) -> tuple[list[Taken | None], list[StreamgaugeError]]:
+        """Fold one record; the offers that were taken, None where a query was refused."""
+        if record["do"] not in PRICING:
+            self.changed = epoch
+        if self.seed is None:
+            self.seed = record.get("seed")
+        taken: list[Taken | None] = []
+        refused: list[StreamgaugeError] = []
+        for change in _single(record):
+            known = None
+            try:
+                self._apply_one(change, epoch)
+                if change["do"] in ASKING and change.get("taken", ()) is not None:
+                    standing = self.queries[change["query"]["name"]]
+                    known = Taken(standing.technique, standing.model)
+            except StreamgaugeError as error:
+                refused.append(error)
+            taken.append(known)
+        return taken, refused
 
     def _apply_one(self, change: Record, epoch: int) -> None:
         do = change["do"]
@@ -188,16 +150,11 @@ class Registry:
             self.names[change["name"]] = change["text"]
         elif do == "drop name":
             self._drop(self.names, "view", change["name"])
-        elif do == "register":
-            refuse_shadow(change["query"]["name"])
-            self._register(asked(change["query"]), epoch)
-        elif do == "shadow":
-            self._register(asked(change["query"]), epoch)
+        elif do in ASKING:
+            self._ask(change, epoch)
         elif do == "drop shadows":
             for name in filter(is_shadow, change["names"]):
                 self.queries.pop(name, None)
-        elif do == "alter":
-            self._alter(asked(change["query"]), epoch)
         elif do in ("pause", "resume"):
             status = "paused" if do == "pause" else "running"
             old = self.query(change["name"])
@@ -220,6 +177,20 @@ class Registry:
             raise BindError(
                 f"unknown change {do!r}", "written by a newer release", "upgrade this process"
             )
+
+    def _ask(self, change: Record, epoch: int) -> None:
+        taken = change.get("taken", ())
+        if taken is None:
+            # It was refused when the page was written, and the page says why.
+            return
+        query, told = asked(change["query"]), Taken(*taken) if taken else None
+        epoch = change.get("born", epoch)
+        if change["do"] == "alter":
+            self._alter(query, epoch, told)
+            return
+        if change["do"] == "register":
+            refuse_shadow(query.name)
+        self._register(query, epoch, told)
 
     def take(self, do: str, query: Query | View, *, epoch: int) -> None:
         """Register or alter one query as a value, as a record of it would; or raise."""
@@ -369,21 +340,21 @@ class Registry:
             )
         del self.windows[name]
 
-    def _register(self, query: Query | View, epoch: int) -> None:
+    def _register(self, query: Query | View, epoch: int, told: Taken | None = None) -> None:
         if query.name in self.queries:
             raise BindError(
                 f"query {query.name!r} exists already",
                 f"it asks {self.queries[query.name].asked}",
                 "choose another name, or alter it",
             )
-        model = self._checked(query)
+        technique, model = self._checked(query, told)
         self.queries[query.name] = Standing(
-            self.next_id, query, epoch=epoch, born=epoch, model=model
+            self.next_id, query, epoch=epoch, born=epoch, model=model, technique=technique
         )
         self.next_id += 1
 
-    def _checked(self, query: Query | View) -> str:
-        """Check a query against what is declared; return the synopsis chosen for it."""
+    def _checked(self, query: Query | View, told: Taken | None) -> Taken:
+        """Check a query against what is declared; the offer that is taken, unless it was told."""
         if isinstance(query, Query):
             for name in query.streams:
                 self._refuse_changes(query, self.stream(name))
@@ -392,14 +363,18 @@ class Registry:
         streams = [self.stream(name) for name in query.streams]
         check_freshness(query, streams, self.windows)
         if isinstance(query, Query):
-            known = Statistics(bounds=bounded(query, streams[0]))
-            kept = kept_by(query, self.window_of(query), streams[0].tick)
-            return seeded(chosen_model(query, known), self.seed, kept)
+            return told or self._offered(query, streams[0])
         for name in query.tables:
             if name not in self.tables:
                 raise missing("table", name, self.tables)
         check_promise(query, self.streams, self.summaries, self.windows)
-        return ""
+        return Taken()
+
+    def _offered(self, query: Query, stream: Stream) -> Taken:
+        """The offer that is taken, with the seed of what its synopsis keeps."""
+        technique, model = chosen(query, Statistics(bounds=bounded(query, stream)))
+        kept = kept_by(query, self.window_of(query), stream.tick)
+        return Taken(technique, seeded(model, self.seed, kept))
 
     def _bind(self, query: Query) -> None:
         query.bind(self.stream(query.stream), self.windows, self.functions, self.tables)
@@ -420,9 +395,9 @@ class Registry:
             if not bounded(query, stream):
                 refuse_bare_values(query.name, columns_of(query, stream), stream)
 
-    def _alter(self, query: Query | View, epoch: int) -> None:
+    def _alter(self, query: Query | View, epoch: int, told: Taken | None = None) -> None:
         old = self.query(query.name)
-        model = self._checked(query)
+        technique, model = self._checked(query, told)
         trial = {query.name: replace(old, asked=query)}
         for standing in self.alerts.values():
             if standing.alert.query == query.name:
@@ -436,6 +411,7 @@ class Registry:
             epoch=epoch,
             born=epoch,
             model=model,
+            technique=technique,
         )
 
     def _drop_shadows(self, name: str) -> None:
@@ -469,12 +445,13 @@ class Registry:
     def from_dict(cls, data: dict[str, Any]) -> Registry:
         """Read a snapshot."""
         streams = [Stream.from_dict(item) for item in data["streams"]]
-        queries = [Standing.from_dict(item) for item in data["queries"]]
+        named = {stream.name: stream for stream in streams}
+        queries = [_named(Standing.from_dict(item), named) for item in data["queries"]]
         return cls(
             data["epoch"],
             data["changed"],
             data["next_id"],
-            {stream.name: stream for stream in streams},
+            named,
             {name: Window.from_dict(item) for name, item in data["windows"].items()},
             {standing.name: standing for standing in queries},
             {item["name"]: Table.from_dict(item) for item in data.get("tables", ())},
@@ -488,15 +465,25 @@ class Registry:
         )
 
 
-def streams_of(query: Query | View) -> tuple[str, ...]:
-    """Streams a query reads."""
-    return query.streams
-
-
 def _single(record: Record) -> list[Record]:
     """Split a bulk record into single changes."""
-    if record["do"] in ("register", "alter"):
-        return [{"do": record["do"], "query": query} for query in record["queries"]]
+    if record["do"] in ASKING:
+        queries = record["queries"] if "queries" in record else [record["query"]]
+        common = {name: record[name] for name in ("do", "born") if name in record}
+        changes = [{**common, "query": query} for query in queries]
+        if "taken" in record:
+            pairs = zip(changes, record["taken"], strict=True)
+            return [{**change, "taken": taken} for change, taken in pairs]
+        return changes
     if record["do"] in ("pause", "resume", "drop"):
         return [{"do": record["do"], "name": name} for name in record["names"]]
     return [record]
+
+
+def _named(standing: Standing, streams: dict[str, Stream]) -> Standing:
+    """A query with the technique that answers it, which earlier releases did not write down."""
+    query = standing.asked
+    if standing.technique or not isinstance(query, Query):
+        return standing
+    bounds = bounded(query, streams[query.stream])
+    return replace(standing, technique=answering(query, standing.model, bounds=bounds))

@@ -38,9 +38,9 @@ def seeded(model: str, seed: int | None, kept: str) -> str:
     """
     if seed is None or not model:
         return model
-    kind, parameters, _ = json.loads(model)
-    if kind in _EXACT:
+    if kept_whole(model):
         return model
+    kind, parameters, _ = json.loads(model)
     own = stable_hash(json.dumps([kind, parameters, kept]), seed=seed) >> (64 - _BITS)
     return json.dumps([kind, parameters, own])
 
@@ -58,3 +58,12 @@ def kept_by(query: Query, window: Window | None, tick: int) -> str:
     select = query.select
     read = [query.stream, where, query.group_by, select.x, select.y, select.weight]
     return json.dumps([*read, shape], sort_keys=True)
+
+
+def kept_whole(model: str) -> bool:
+    """Whether a model keeps every value, and so neither errs nor hashes.
+
+    >>> kept_whole('["exact", {}, 9001]'), kept_whole('["hll", {}, 9001]')
+    (True, False)
+    """
+    return json.loads(model)[0] in _EXACT

@@ -10,7 +10,7 @@ from streamgauge.kernel.errors import ContractUnsatisfiable
 from streamgauge.kernel.keys import DATASKETCHES_SEED
 from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
 from streamgauge.plan.query import Query
-from streamgauge.synopses import registry
+from streamgauge.synopses import kind_named
 from streamgauge.synopses.choose import Choice, choose
 from streamgauge.synopses.correlated.compared import CutRank, KeptPairs
 from streamgauge.synopses.exact import Exact
@@ -26,8 +26,8 @@ STANDING = (
     "space_saving", "fast_ams",
     "ams", "bjkst", "fm", "misra_gries", "lossy_counting", "frequent_items",
 )  # fmt: skip
-# Models that only the engine keeps; they are not offered to users of the library.
-_OWN: dict[str, type[Synopsis]] = {kind.name: kind for kind in (CutRank, KeptPairs)}
+# Models that are here already; the last two are not offered to users of the library.
+_OWN: dict[str, type[Synopsis]] = {kind.name: kind for kind in (Exact, CutRank, KeptPairs)}
 
 
 def choice_for(query: Query, statistics: Statistics | None = None) -> Choice:
@@ -52,7 +52,7 @@ def model_name(model: Synopsis) -> str:
 def named_model(text: str) -> Synopsis:
     """The model of that name."""
     kind, parameters, seed = json.loads(text)
-    known = _OWN.get(kind) or registry()[kind]
+    known = _OWN.get(kind) or kind_named(kind)
     return known(**parameters, seed=seed)
 
 

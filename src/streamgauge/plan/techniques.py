@@ -23,6 +23,7 @@ from streamgauge.plan.query import Cadence, Query
 from streamgauge.plan.rewrites.join_size import join_size
 from streamgauge.plan.rewrites.set_size import set_size
 from streamgauge.plan.rewrites.top_list import top_list
+from streamgauge.plan.seeds import kept_whole
 from streamgauge.plan.stratified import Stratified
 from streamgauge.plan.summary import KeptValues, Synopses
 
@@ -84,12 +85,39 @@ def taken(query: Query, statistics: Statistics | None = None) -> Offer:
     raise ContractUnsatisfiable(binding.reason, binding.detail, _hint(query, known))
 
 
-def chosen_model(query: Query, statistics: Statistics | None = None) -> str:
-    """Name of the synopsis a query is answered from; empty where there is none."""
+def chosen(query: Query, statistics: Statistics | None = None) -> tuple[str, str]:
+    """Name of the technique that answers a query, and of the synopsis it keeps; "" for none."""
+    known = statistics or Statistics()
     if deferred(query) and query.memory is None:
         # Thousands are registered at once, and nobody else would be taken.
-        return ""
-    return taken(query, statistics).model
+        return answering(query, "", bounds=known.bounds), ""
+    offer = taken(query, known)
+    return offer.technique, offer.model
+
+
+def chosen_model(query: Query, statistics: Statistics | None = None) -> str:
+    """Name of the synopsis a query is answered from; empty where there is none."""
+    return chosen(query, statistics)[1]
+
+
+def answering(query: Query, model: str, *, bounds: bool) -> str:
+    """Who answers a query, told by what it asks and keeps; nothing is chosen.
+
+    Examples
+    --------
+    >>> from streamgauge.operators.aggregate import avg
+    >>> answering(Query("heat", "plant", avg("value")), "", bounds=False)
+    'exact panes'
+    """
+    if query.promise is not None:
+        return PROMISING.name
+    if query.parts:
+        return AcrossStreams.name
+    if model:
+        return KeptValues.name if kept_whole(model) else Synopses.name
+    if bounds and query.window is None:
+        return Filtered.name
+    return Deferral.name if deferred(query) else ExactWork.name
 
 
 def nearest(query: Query, statistics: Statistics | None = None) -> Contract | None:

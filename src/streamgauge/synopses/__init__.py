@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from streamgauge.kernel.wire import kind_of
+from streamgauge.synopses.on_use import kind_at
 from streamgauge.synopses.synopsis import Synopsis
 
 NAMES = (
@@ -43,6 +44,11 @@ def registry() -> dict[str, type[Synopsis]]:
     return {kind.name: kind for family in families() for kind in family.KINDS}
 
 
+def kind_named(name: str) -> type[Synopsis]:
+    """A kind of synopsis by name, without importing all the others where its place is known."""
+    return kind_at(name) or registry()[name]
+
+
 def __getattr__(name: str) -> Any:
     if name == "REGISTRY":
         return registry()
@@ -53,4 +59,4 @@ def __getattr__(name: str) -> Any:
 
 def from_bytes(data: bytes) -> Synopsis:
     """Read any registered synopsis from its bytes."""
-    return registry()[kind_of(data)].from_bytes(data)
+    return kind_named(kind_of(data)).from_bytes(data)

@@ -9,8 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
-from streamgauge.synopses import registry
+from streamgauge.synopses import kind_named, registry
 from streamgauge.synopses.exact import Exact
+from streamgauge.synopses.on_use import answers
 from streamgauge.synopses.synopsis import MOST_BYTES, Expiring, Need, Synopsis
 
 TRIED_ROWS = 10_000
@@ -58,7 +59,11 @@ def _choose(need: Need, seed: int, among: tuple[str, ...]) -> Choice:
     sized: list[tuple[bool, int, Synopsis]] = []
     refused: list[Refusal] = []
     allowed = MOST_BYTES if need.memory is None else need.memory
-    for kind in (registry()[name] for name in among or registry()):
+    for name in among or registry():
+        if not answers(name, need.question):
+            refused.append(Refusal(name, f"does not answer {type(need.question).__name__}"))
+            continue
+        kind = kind_named(name)
         reason = _unfit(kind, need)
         if reason is None:
             try:

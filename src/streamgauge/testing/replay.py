@@ -12,6 +12,7 @@ from pathlib import Path
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine import shard
+from streamgauge.engine.clocks import Clocks
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lanes import NO_PEAK
 from streamgauge.engine.reference import Arrival, Row
@@ -26,18 +27,19 @@ from streamgauge.testing.strategies import as_arrow
 
 def write_pages(home: Home, streams: Sequence[Stream], pages: Sequence[Arrival]) -> None:
     """Write pages of some streams as a lander would."""
-    journal = Journal(home)
-    peaks: dict[str, int] = {}
+    journal, declared = Journal(home), {stream.name: stream for stream in streams}
+    clocks = Clocks()
+    peaks = clocks.peaks
     for number, arrival in enumerate(pages, journal.last() + 1):
-        for change in arrival.changes:
-            if change["do"] == "advance":
-                _raise(peaks, change["stream"], change["instant"])
-        segments = [
+        clocks.advance(arrival.changes, declared)
+        changes = tuple(change for change in arrival.changes if change["do"] != "advance")
+        segments = tuple(
             _segment(home, stream, arrival.rows[stream.name], number, peaks)
             for stream in streams
             if arrival.rows.get(stream.name)
-        ]
-        journal.append(Page(number, 0, arrival.changes, tuple(segments), dict(peaks), {}, ()))
+        )
+        told = clocks.of(streams, {})
+        journal.append(Page(number, 0, changes, segments, dict(peaks), {}, (), clocks=told))
 
 
 def _segment(

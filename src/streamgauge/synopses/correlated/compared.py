@@ -20,7 +20,7 @@ from streamgauge.contracts.estimate import Estimate
 from streamgauge.contracts.guarantee import EXACT, Guarantee
 from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column
-from streamgauge.synopses import registry
+from streamgauge.synopses import kind_named
 from streamgauge.synopses.bank import Bank, Bars
 from streamgauge.synopses.correlated.mean_cut import (
     LEAST,
@@ -262,7 +262,7 @@ class CutRank(Synopsis):
     def __init__(self, kind: str, inner: Values, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
         self.kind = kind
-        self.ranks: Synopsis = registry()[kind](**inner, seed=seed)
+        self.ranks: Synopsis = kind_named(kind)(**inner, seed=seed)
         self.stats = np.array([0.0, 0.0, 0.0, math.inf, -math.inf])
 
     @property

@@ -26,6 +26,7 @@ from streamgauge.synopses.distinct.occupancy_law import (
     occupancy,
     saddle,
 )
+from streamgauge.synopses.distinct.register_widths import known_width
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -122,7 +123,8 @@ class RegisterLaw:
 @lru_cache(maxsize=256)
 def widest_bar(kind: str, k: int, delta: float) -> float:
     """Largest share of the estimate by which a bar of this law reaches out of it."""
-    return register_law(kind, k, delta).widest()
+    known = known_width(kind, k, delta)
+    return register_law(kind, k, delta).widest() if known is None else known
 
 
 def register_chances(rates: Floats) -> Floats:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from streamgauge.synopses.moments.ams import Ams
-from streamgauge.synopses.moments.dominance import Dominance
-from streamgauge.synopses.moments.dyadic_ams import DyadicAms
-from streamgauge.synopses.moments.fast_ams import FastAms
-from streamgauge.synopses.moments.join_sketch import JoinSketch
-from streamgauge.synopses.moments.l0 import L0
-from streamgauge.synopses.moments.stable import Stable
+from streamgauge.synopses.on_use import family
 from streamgauge.synopses.synopsis import Synopsis
 
-KINDS: tuple[type[Synopsis], ...] = (
-    FastAms,
-    Ams,
-    DyadicAms,
-    JoinSketch,
-    Stable,
-    L0,
-    Dominance,
-)
+# Each in its own module, imported when it is asked for.
+PLACES = {
+    "FastAms": "fast_ams",
+    "Ams": "ams",
+    "DyadicAms": "dyadic_ams",
+    "JoinSketch": "join_sketch",
+    "Stable": "stable",
+    "L0": "l0",
+    "Dominance": "dominance",
+}
+
+KINDS: tuple[type[Synopsis], ...]
+
+__getattr__ = family(__name__, PLACES)

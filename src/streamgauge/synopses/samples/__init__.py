@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from streamgauge.synopses.samples.bernoulli import Bernoulli
-from streamgauge.synopses.samples.bernoulli_window import BernoulliWindow
-from streamgauge.synopses.samples.biased_reservoir import BiasedReservoir
-from streamgauge.synopses.samples.chain import Chain
-from streamgauge.synopses.samples.every import Every
-from streamgauge.synopses.samples.halving import Halving
-from streamgauge.synopses.samples.passive_window import PassiveWindow
-from streamgauge.synopses.samples.poisson import Poisson
-from streamgauge.synopses.samples.priority import Priority
-from streamgauge.synopses.samples.random_pairing import RandomPairing
-from streamgauge.synopses.samples.resampled_window import ResampledWindow
-from streamgauge.synopses.samples.reservoir import Reservoir
-from streamgauge.synopses.samples.sequential import Sequential
-from streamgauge.synopses.samples.stratified import Stratified
-from streamgauge.synopses.samples.stratified_window import StratifiedWindow
-from streamgauge.synopses.samples.systematic import Systematic
-from streamgauge.synopses.samples.varopt import VarOpt
+from streamgauge.synopses.on_use import family
 from streamgauge.synopses.synopsis import Synopsis
 
-KINDS: tuple[type[Synopsis], ...] = (
-    Bernoulli,
-    Poisson,
-    Reservoir,
-    Sequential,
-    Stratified,
-    Systematic,
-    Every,
-    BiasedReservoir,
-    Halving,
-    BernoulliWindow,
-    PassiveWindow,
-    ResampledWindow,
-    Chain,
-    StratifiedWindow,
-    Priority,
-    RandomPairing,
-    VarOpt,
-)
+# Each in its own module, imported when it is asked for.
+PLACES = {
+    "Bernoulli": "bernoulli",
+    "Poisson": "poisson",
+    "Reservoir": "reservoir",
+    "Sequential": "sequential",
+    "Stratified": "stratified",
+    "Systematic": "systematic",
+    "Every": "every",
+    "BiasedReservoir": "biased_reservoir",
+    "Halving": "halving",
+    "BernoulliWindow": "bernoulli_window",
+    "PassiveWindow": "passive_window",
+    "ResampledWindow": "resampled_window",
+    "Chain": "chain",
+    "StratifiedWindow": "stratified_window",
+    "Priority": "priority",
+    "RandomPairing": "random_pairing",
+    "VarOpt": "varopt",
+}
+
+KINDS: tuple[type[Synopsis], ...]
+
+__getattr__ = family(__name__, PLACES)

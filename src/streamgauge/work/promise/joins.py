@@ -54,6 +54,11 @@ class JoinOperator(PageOperator):
         assert self.run is not None, "used before it was compiled"
         return self.run
 
+    def reprice(self, site: Site, registry: Registry) -> None:
+        """Go by new prices of probes."""
+        run = self.compiled
+        run.allowance = allowed(site, registry)[run.standing.name]
+
     def seat(self, runs: Runs, epoch: int) -> None:
         """Begin, if this is new."""
         self.compiled.seat(runs, epoch)

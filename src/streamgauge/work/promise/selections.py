@@ -73,6 +73,11 @@ class SelectionsOperator(PageOperator):
         assert self.run is not None, "used before it was compiled"
         return self.run
 
+    def reprice(self, site: Site, registry: Registry) -> None:
+        """Go by new prices of probes."""
+        for asked in self.compiled.asking:
+            asked.allowance = allowed(site, registry)[asked.standing.name]
+
     def seat(self, runs: Runs, epoch: int) -> None:
         """Begin those that are new."""
         self.compiled.seat(runs, epoch)
