@@ -268,8 +268,8 @@ def _work(running: Any) -> dict[str, str]:
     """What really runs for each query: the class that holds its state."""
     found = {}
     for run in running.runs.values():
-        for key in (*run.plan.portfolios, *run.plan.deferrals, *run.plan.bounds, *run.plan.tables):
-            for standing in run.plan.standings(key):
+        for key, standings in run.plan.operators.items():
+            for standing in standings:
                 found[standing.name] = type(run.state.pieces[key.text()]).__name__
     for operator in running.state.operators.values():
         assert isinstance(operator, (AcrossOperator, AggregateOperator))
