@@ -7,7 +7,9 @@ groups that the shard owns. All of them go by the calendar of the whole stream.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
 from streamgauge.engine.naming import Groups, Series
 from streamgauge.engine.pane_piece import UNSET, PanePiece, needed_panes
 from streamgauge.engine.partial import Partial
+from streamgauge.engine.piece_memory import PieceMemory
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Piece
 from streamgauge.engine.portfolio_piece import PortfolioPiece
 from streamgauge.engine.ring_piece import RingPiece
@@ -122,9 +125,11 @@ class StreamRun:
     late: int = 0
     opened: list[Given] = field(default_factory=list)
     parts: dict[str, StreamPlan] = field(init=False)
+    memory: PieceMemory = field(init=False)
 
     def __post_init__(self) -> None:
         self.parts = inputs_of(self.plan)
+        self.memory = PieceMemory()
 
     @property
     def stream(self) -> Stream:
@@ -208,7 +213,8 @@ class StreamRun:
                 piece = self._new_piece(key, queries)
                 fresh.append(piece)
             panes = piece.n_panes if isinstance(piece, PANED) else 0
-            piece.seat(bench, self.registry, queries)
+            with self.memory.working(key.text(), piece, partial(_names, queries)):
+                piece.seat(bench, self.registry, queries)
             if isinstance(piece, DeferralPiece | BoundsPiece):
                 self.opened += piece.ends(self.state.closed)
             old = not any(piece is other for other in fresh)
@@ -276,12 +282,12 @@ class StreamRun:
         bench.sid = self._series(name, rows)
         for piece in fresh:
             if not isinstance(piece, PANED):
-                piece.fill(bench, rows, span)
+                self._fill_piece(name, piece, bench, rows, span)
             elif piece.key.born:
                 whole = piece.key.kind in WHOLE
                 piece.vouched = NO_LIMIT if whole else self.closed_instant
             else:
-                piece.fill(bench, rows, span)
+                self._fill_piece(name, piece, bench, rows, span)
                 whole = piece.key.kind in WHOLE and floor <= max(first, piece.key.start)
                 piece.vouched = NO_LIMIT if whole else floor
         for piece in _hungry(state.inputs[name].pieces):
@@ -293,8 +299,20 @@ class StreamRun:
             if floor < kept_from:
                 older = rows.take(rows.ts <= kept_from)
                 bench.sid = np.empty(0, np.int32)
-                piece.fill(bench, older, span)
+                self._fill_piece(name, piece, bench, older, span)
             piece.vouched = min(kept_from, floor)
+
+    def _fill_piece(self, name: str, piece: Piece, bench: Bench, rows: Rows, span: Span) -> None:
+        text = next(text for text, p in self.state.inputs[name].pieces.items() if p is piece)
+        with self._working(name, text, piece):
+            piece.fill(bench, rows, span)
+
+    def _working(self, name: str, text: str, piece: Piece) -> AbstractContextManager[None]:
+        return self.memory.working(text, piece, partial(self._asking, name, text))
+
+    def _asking(self, name: str, text: str) -> Sequence[str]:
+        """Names of the queries that a piece of an input works for."""
+        return [n for key, asked in self.mine(name) if key.text() == text for n in _names(asked)]
 
     def _past(self, name: str, epoch: int, floor: Instant) -> tuple[Rows, Instant]:
         """Rows kept from before an epoch that have taken effect; how far back they are whole."""
@@ -452,7 +470,8 @@ class StreamRun:
                     piece.vouched = (state.first - 1) * tick
                     if piece.key.kind in WHOLE:
                         piece.vouched = NO_LIMIT
-                given += piece.advance(bench, rows[name], span)
+                with self._working(name, text, piece):
+                    given += piece.advance(bench, rows[name], span)
         state.closed = closed
         if len(calendar.ticks):
             state.awake_until = int(calendar.ticks[-1]) + rest
@@ -465,6 +484,10 @@ def _with_exact_sums(pieces: Mapping[str, Piece], key: PieceKey) -> PanePiece | 
         return None
     old = pieces.get(replace(key, exact=False).text())
     return old.with_exact_sums(key) if isinstance(old, PanePiece) else None
+
+
+def _names(queries: Sequence[Standing]) -> list[str]:
+    return [standing.name for standing in queries]
 
 
 def _columns(rows: Rows) -> tuple[set[str], set[str]]:
