@@ -24,6 +24,8 @@ from streamgauge.synopses.distinct.coupons import (
 FEWEST = 4
 """Slots of the smallest set."""
 _BLOCK = 1024
+# A row with nothing to raise, and one whose coupon is not in the set of its group.
+_NOWHERE, _NEW = -1, -2
 # Columns of `heads`: where the set of a group begins, its slots, its items; -1 items: registers.
 START, SLOTS, HELD = 0, 1, 2
 # Places of `used`: slots of the arena and rows of registers that are taken; slots that the set for
@@ -105,9 +107,10 @@ def with_rows(sets: CouponSets, rows: int) -> CouponSets:
 def take(sets, most, codes, coupons, row):  # type: ignore[no-untyped-def]
     """Fold coupons from a row on, each into its group; stop at a row for which there is no room.
 
-    Levels are raised apart from finding their places, in a loop so short that many misses of the
-    cache are on their way at once.
+    Places are found apart from what is done there, in loops so short that many misses of the cache
+    are on their way at once. Most coupons of a set are found in it at their first slot.
     """
+    place, heads, arena = sets.place, sets.heads, sets.arena
     width = sets.registers.shape[1]
     mask = np.uint64(width - 1)
     flat = sets.registers.reshape(-1)
@@ -115,17 +118,26 @@ def take(sets, most, codes, coupons, row):  # type: ignore[no-untyped-def]
     while row < len(coupons):
         n = min(_BLOCK, len(coupons) - row)
         done = n
+        # No call here: handing arrays over costs more than looking.
         for i in range(n):
-            spots[i] = -1
-            group = np.int64(codes[row + i])
-            if group < 0:
-                continue
-            coupon = coupons[row + i]
-            if sets.place[group] < 0 and not _put(sets, most, group, coupon):
-                done = i
-                break
-            if sets.place[group] >= 0:
-                spots[i] = np.int64(sets.place[group]) * width + np.int64(coupon & mask)
+            group, coupon = np.int64(codes[row + i]), coupons[row + i]
+            spots[i] = _NOWHERE
+            if group >= 0 and place[group] >= 0:
+                spots[i] = np.int64(place[group]) * width + np.int64(coupon & mask)
+            elif group >= 0:
+                slots = heads[group, SLOTS]
+                first = heads[group, START] + (np.int64(coupon >> np.uint64(32)) & (slots - 1))
+                if slots == 0 or arena[first] != coupon:
+                    spots[i] = _NEW
+        for i in range(n):
+            if spots[i] == _NEW:
+                group, coupon = np.int64(codes[row + i]), coupons[row + i]
+                spots[i] = _NOWHERE
+                if place[group] < 0 and not _put(sets, most, group, coupon):
+                    done = i
+                    break
+                if place[group] >= 0:
+                    spots[i] = np.int64(place[group]) * width + np.int64(coupon & mask)
         for i in range(done):
             level = np.uint8(coupons[row + i] >> np.uint64(LEVEL_BIT))
             if spots[i] >= 0 and flat[spots[i]] < level:
