@@ -9,11 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import streamgauge as sg
+from streamgauge.cli.project import load_project
+from streamgauge.cli.run import _connected, run
+from streamgauge.cli.serve import serve
 from streamgauge.engine import shard
 from streamgauge.engine.spark.source import home_of
-from streamgauge.kernel.errors import MemoryExceeded
+from streamgauge.kernel.errors import BindError, MemoryExceeded
 from streamgauge.kernel.memory import machine_memory
 
 MINUTE = 60_000_000
@@ -78,13 +82,17 @@ def test_a_query_that_needs_too_much_is_an_error_and_leaves_the_state(tmp_path: 
     assert state
     k = np.tile(np.arange(n), each)
     written(tmp_path / "rows", "b", k, np.arange(len(k)), since=2)
-    for _ in range(2):
+    details = []
+    for _ in range(3):
         with pytest.raises(MemoryExceeded, match="query 'q' needs more memory") as caught:
             gauge.step()
         assert caught.value.queries == ("q",)
         assert "of 67,108,864 bytes are held" in caught.value.detail
         assert "--memory" in caught.value.hint
+        details.append(caught.value.detail)
         assert files_of(tmp_path / "home" / "state") == state
+    # A run begins with nothing held, also while the error of the one before is still looked at.
+    assert details[1] == details[2]
     shard.forget(gauge.home)
     with_more = sg.connect(tmp_path / "home", engine="local", memory="512m", max_rows=10**7)
     assert with_more.step()
@@ -126,3 +134,15 @@ def test_the_budget_is_divided_over_the_shards_of_a_machine(tmp_path: Path) -> N
     options["allowed"] = gauge.home.allowed.as_text()
     assert home_of(options).allowance == 256 << 20
     assert home_of({**options, "spread": "yes"}).allowance >= 256 << 20
+
+
+def test_a_project_file_and_the_command_line_say_the_budget(tmp_path: Path) -> None:
+    (tmp_path / "streamgauge.toml").write_text('[gauge]\nmemory = "8g"\n')
+    project = load_project(tmp_path)
+    assert _connected(project, tmp_path / "home", "local", None).home.memory == 8 << 30
+    said = project.said(memory="512m")
+    assert _connected(said, tmp_path / "home", "local", None).home.memory == 512 << 20
+    found = CliRunner().invoke(run, [str(tmp_path), "--engine", "local", "--once", "--memory", "x"])
+    assert isinstance(found.exception, BindError)
+    found = CliRunner().invoke(serve, ["--engine", "local", "--memory", "x"])
+    assert isinstance(found.exception, BindError)

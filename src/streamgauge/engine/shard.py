@@ -145,10 +145,10 @@ def run(
 
 def _ledger(home: Home, shard: int, start: int) -> memory.Ledger:
     """What a shard holds; nothing where its state is about to be read."""
-    running = _RUNNING.get((home.path, shard))
-    if running is None or running.state.epoch != start:
-        _LEDGERS[home.path, shard] = memory.Ledger()
-    ledger = _LEDGERS[home.path, shard]
+    running, ledger = _RUNNING.get((home.path, shard)), _LEDGERS.get((home.path, shard))
+    goes_on = running is not None and running.state.epoch == start
+    if ledger is None or not goes_on:
+        ledger = _LEDGERS[home.path, shard] = memory.Ledger()
     ledger.allowed = home.allowance
     return ledger
 
