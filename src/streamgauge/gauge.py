@@ -135,12 +135,10 @@ class Gauge(Tables, Reader):
     Examples
     --------
     >>> import tempfile, streamgauge as sg
-    >>> home = tempfile.mkdtemp()
-    >>> gauge = sg.connect(home, engine="local")
+    >>> gauge = sg.connect(tempfile.mkdtemp(), engine="local")
     >>> gauge.stream("plant", source=sg.plant(n_sensors=4), key="series", time="ts")
     >>> heat = sg.Query("heat", "plant", sg.avg("value"), window=sg.Latest(), answer=sg.every(60))
-    >>> gauge.register(heat)
-    [StandingQuery('heat')]
+    >>> _ = gauge.register(heat)
     >>> print(gauge.explain("heat"))
     heat version 1, running, from the next epoch
     Answer every 1 min                    owed exact
@@ -153,8 +151,7 @@ class Gauge(Tables, Reader):
         super().__init__(home)
         self._job = job
         self._engine: Engine | None = None
-        others = {"edge": AgentFeed}
-        self._feeds = Feeds(home, lambda: self._session, job.checkpoint, others)
+        self._feeds = Feeds(home, lambda: self._session, job.checkpoint, {"edge": AgentFeed})
         self._sinks = Sinks(home)
         self._refreshing = Refreshing(home, self.session)
         self._lock = ExitStack()
@@ -463,6 +460,7 @@ def connect(
     allow_functions: Iterable[str] | Allowed = (),
     data_roots: Iterable[str | Path] | Roots = (),
     exchange: bool | None = None,
+    memory: int | str | None = None,
 ) -> Gauge:
     """Open a gauge on a home directory, made if it is not there.
 
@@ -490,10 +488,13 @@ def connect(
         Directories that clients may name files in. Default: none.
     exchange
         Whether rows are read once and sent to their shards. Default: where that costs less.
+    memory
+        What state may take on a machine, in bytes or as "8g". Default: half of what it has.
     """
     if _MASTER.match(str(home)):
         home, master = "gauge-home", str(home)
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers, exchange)
     shards = shards or (os.cpu_count() or 1 if engine == "spark" else 1)
     allowed, roots = Allowed.of(allow_functions), Roots.of(data_roots)
-    return Gauge(Home.open(home, shards=shards, allowed=allowed, roots=roots), job)
+    found = Home.open(home, shards=shards, allowed=allowed, roots=roots, memory=memory)
+    return Gauge(found, job)

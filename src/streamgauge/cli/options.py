@@ -32,6 +32,11 @@ keep_option = click.option(
     metavar="DURATION",
     help="Clear away older answers and pages, as in '7 days'. [default: keep all]",
 )
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    help="What state may take on a machine, as in 8g. [default: half of what it has]",
+)
 functions_option = click.option(
     "--allow-functions",
     "allow_functions",

@@ -40,7 +40,7 @@ FILE = "streamgauge.toml"
 KEYS = ("gauge", "spark", "streams", "windows", "queries", "include")
 GAUGE_KEYS = (
     "home", "engine", "master", "max_rows", "shards", "checkpoint", "keep_answers",
-    "allow_functions", "data_roots",
+    "allow_functions", "data_roots", "memory",
 )  # fmt: skip
 STREAM_KEYS = (
     "source", "time", "key", "schema", "tick", "expected_gap", "late", "keep", "future",
@@ -105,6 +105,7 @@ class Project:
     scripts: tuple[Path, ...] = ()
     checkpoint: str | None = None
     keep_answers: str | None = None
+    memory: str | None = None
     functions: tuple[str, ...] = ()
     data_roots: tuple[str, ...] = ()
 
@@ -166,6 +167,7 @@ def load_project(path: Path) -> Project:
         scripts=tuple(path for path in more if path.suffix == ".sql"),
         checkpoint=gauge.text("checkpoint"),
         keep_answers=gauge.text("keep_answers"),
+        memory=gauge.text("memory"),
         functions=gauge.texts("allow_functions") or (),
         data_roots=tuple(str(root / name) for name in gauge.texts("data_roots") or ()),
     )

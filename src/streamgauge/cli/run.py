@@ -20,6 +20,7 @@ from streamgauge.cli.options import (
     functions_option,
     home_option,
     keep_option,
+    memory_option,
     roots_option,
 )
 from streamgauge.cli.project import FILE, NO_PROJECT, Project, bring, load_project
@@ -41,6 +42,7 @@ PLAIN_SECONDS = 5.0
 @click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
 @checkpoint_option
 @keep_option
+@memory_option
 @functions_option
 @roots_option
 @click.option("--once", is_flag=True, help="Answer all that is there now, then exit.")
@@ -57,6 +59,7 @@ def run(
     master: str | None,
     checkpoint: str | None,
     keep_answers: str | None,
+    memory: str | None,
     allow_functions: tuple[str, ...],
     data_roots: tuple[Path, ...],
     once: bool,
@@ -82,7 +85,7 @@ def run(
     terminal = console()
     lock.refuse_if_held(home)
     master = master or loaded.master
-    loaded = loaded.said(checkpoint=checkpoint, keep_answers=keep_answers)
+    loaded = loaded.said(checkpoint=checkpoint, keep_answers=keep_answers, memory=memory)
     loaded = replace(
         loaded,
         functions=(*loaded.functions, *allow_functions),
@@ -119,6 +122,7 @@ def _connected(project: Project, home: Path, engine: str, master: str | None) ->
         settings=project.settings or None,
         checkpoint=project.checkpoint,
         keep_answers=project.keep_answers,
+        memory=project.memory,
         allow_functions=project.functions,
         data_roots=project.data_roots,
     )

@@ -20,6 +20,7 @@ from streamgauge.cli.options import (
     functions_option,
     home_option,
     keep_option,
+    memory_option,
     open_home,
     roots_option,
 )
@@ -55,6 +56,7 @@ ADDRESS = f"{LISTEN.scheme}://{LISTEN.host}:{LISTEN.port}"
 @click.option("--master", metavar="URL", help="Spark master. [default: all local cores]")
 @checkpoint_option
 @keep_option
+@memory_option
 @functions_option
 @roots_option
 @click.option("--no-job", is_flag=True, help="Serve a home whose job runs elsewhere.")
@@ -75,6 +77,7 @@ def serve(
     master: str | None,
     checkpoint: str | None,
     keep_answers: str | None,
+    memory: str | None,
     allow_functions: tuple[str, ...],
     data_roots: tuple[Path, ...],
     no_job: bool,
@@ -95,7 +98,7 @@ def serve(
     if grafana:
         click.echo(dashboard())
         return
-    if no_job and (engine or master or checkpoint or keep_answers or control):
+    if no_job and (engine or master or checkpoint or keep_answers or memory or control):
         raise click.UsageError("--no-job starts no engine: leave the options of a job out")
     settings = Settings.of(listen, tokens=tokens, cert=cert, key=key)
     settings = replace(settings, rate=rate)
@@ -113,6 +116,7 @@ def serve(
         master=master,
         checkpoint=checkpoint,
         keep_answers=keep_answers,
+        memory=memory,
         allow_functions=allow_functions,
         data_roots=data_roots,
     )

@@ -46,3 +46,4 @@ def unpack_panes(prefix: str, values: dict[str, Any], arrays: Arrays, panes: Ban
         bank = bank_of(panes.model, 0)
         bank.restore({name: arrays[f"{prefix}/{number}/bank/{name}"] for name in names})
         panes.panes[number].bank = bank
+    panes.hold_again()

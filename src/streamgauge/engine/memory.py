@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from streamgauge.kernel.memory import ask_for
 from streamgauge.kernel.wire import Array
 from streamgauge.operators.emission import MEMORY, Floats
 from streamgauge.plan.registry import Standing
@@ -25,6 +26,7 @@ class Memories:
         wanted = [(standing.id, standing.version) for standing in queries]
         if wanted == self.who:
             return
+        ask_for(8 * MEMORY * len(wanted) * self.cells.shape[1])
         cells = np.zeros((len(wanted), self.cells.shape[1], MEMORY))
         old = {who: row for row, who in enumerate(self.who)}
         pairs = [(row, old[who]) for row, who in enumerate(wanted) if who in old]
@@ -37,6 +39,7 @@ class Memories:
         """Make room for more groups, in steps that double."""
         have = self.cells.shape[1]
         if n_groups > have:
+            ask_for(8 * MEMORY * len(self.who) * max(n_groups, 2 * have))
             wider = np.zeros((len(self.who), max(n_groups, 2 * have), MEMORY))
             wider[:, :have] = self.cells
             self.cells = wider

@@ -7,7 +7,9 @@ groups that the shard owns. All of them go by the calendar of the whole stream.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
 from streamgauge.engine.naming import Series
 from streamgauge.engine.operator import FedModule, Operator, Past, fed_module
 from streamgauge.engine.partial import Partial
+from streamgauge.engine.piece_memory import PieceMemory
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given
 from streamgauge.engine.rows import Rows, join, no_rows, read_columns, read_in_place
 from streamgauge.engine.slices import report_values
@@ -98,9 +101,11 @@ class StreamRun:
     late: int = 0
     opened: list[Given] = field(default_factory=list)
     parts: dict[str, StreamPlan] = field(init=False)
+    memory: PieceMemory = field(init=False)
 
     def __post_init__(self) -> None:
         self.parts = inputs_of(self.plan)
+        self.memory = PieceMemory()
 
     @property
     def stream(self) -> Stream:
@@ -171,7 +176,8 @@ class StreamRun:
             known = held.pieces.get(key.text())
             piece = known or _module(key).opened(key, bench, self.registry, queries)
             reached = piece.extent
-            piece.seat(bench, self.registry, queries)
+            with self.memory.working(key.text(), piece, partial(_names, queries)):
+                piece.seat(bench, self.registry, queries)
             self.opened += piece.ends(self.state.closed)
             if known is None or piece.extent > reached or piece.lacks_past():
                 lacking.append((piece, known is None, reached))
@@ -214,7 +220,15 @@ class StreamRun:
         bench.sid = self._series(name, rows)
         for piece, fresh, held in lacking:
             past = Past(rows, max(first, floor), first, self.closed_instant, span, fresh, held)
-            piece.take_past(bench, past)
+            with self._working(name, piece.key.text(), piece):
+                piece.take_past(bench, past)
+
+    def _working(self, name: str, text: str, piece: Operator) -> AbstractContextManager[None]:
+        return self.memory.working(text, piece, partial(self._asking, name, text))
+
+    def _asking(self, name: str, text: str) -> Sequence[str]:
+        """Names of the queries that a piece of an input works for."""
+        return [n for key, asked in self.mine(name) if key.text() == text for n in _names(asked)]
 
     def _past(self, name: str, epoch: int, floor: Instant) -> tuple[Rows, Instant]:
         """Rows kept from before an epoch that have taken effect; how far back they are whole."""
@@ -370,7 +384,8 @@ class StreamRun:
             bench.calendar = calendar.ticks if name != REPLICATED else None
             for text, piece in state.inputs[name].pieces.items():
                 bench.cells = cells.get(text, ())
-                given += piece.advance(bench, rows[name], span)
+                with self._working(name, text, piece):
+                    given += piece.advance(bench, rows[name], span)
         state.closed = closed
         if len(calendar.ticks):
             state.awake_until = int(calendar.ticks[-1]) + rest
@@ -390,6 +405,10 @@ def frontier(runs: dict[str, StreamRun], streams: dict[str, Stream]) -> int:
 
 def _module(key: Key) -> FedModule:
     return fed_module(technique(key.technique))
+
+
+def _names(queries: Sequence[Standing]) -> list[str]:
+    return [standing.name for standing in queries]
 
 
 def _columns(rows: Rows) -> tuple[set[str], set[str]]:

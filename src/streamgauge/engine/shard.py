@@ -26,6 +26,7 @@ from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
 from streamgauge.engine.state import ShardState
 from streamgauge.engine.unusable import Losses, Reach, losses_of, reaches
+from streamgauge.kernel import memory
 from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.files import read_json, reading, write_whole
@@ -112,6 +113,8 @@ class _Running:
 # A worker that meets its shard again goes on from memory. An entry is taken out while it is
 # worked on, so that a run that fails half way leaves nothing behind.
 _RUNNING: dict[tuple[str, int], _Running] = {}
+# What the state of each shard in memory holds.
+_LEDGERS: dict[tuple[str, int], memory.Ledger] = {}
 
 
 def run(
@@ -127,8 +130,19 @@ def run(
         path, what = home.commit(stop), f"the commit of epoch {stop}"
         with reading(path, what):
             return Receipt(**read_json(path, what)["shards"][shard])
-    with uncollected(), in_force(home.allowed, home.given):
+    ledger = _ledger(home, shard, start)
+    with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger):
         return _run(home, shard, start, stop, begun, sent)
+
+
+def _ledger(home: Home, shard: int, start: int) -> memory.Ledger:
+    """What a shard holds; nothing where its state is about to be read."""
+    running, ledger = _RUNNING.get((home.path, shard)), _LEDGERS.get((home.path, shard))
+    goes_on = running is not None and running.state.epoch == start
+    if ledger is None or not goes_on:
+        ledger = _LEDGERS[home.path, shard] = memory.Ledger()
+    ledger.allowed = home.allowance
+    return ledger
 
 
 def _run(
@@ -180,6 +194,8 @@ def forget(home: Home) -> None:
     """Drop what this process remembers of a home."""
     for key in [key for key in _RUNNING if key[0] == home.path]:
         del _RUNNING[key]
+    for key in [key for key in _LEDGERS if key[0] == home.path]:
+        del _LEDGERS[key]
 
 
 def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Running:

@@ -143,3 +143,10 @@ class Cleared(StreamgaugeError, LookupError):
     """Answers or pages that were cleared away because they were older than the home keeps."""
 
     exit_code = 12
+
+
+class MemoryExceeded(StreamgaugeError, MemoryError):
+    """State of queries that would take more memory than the job may; `queries` are their names."""
+
+    exit_code = 13
+    queries: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from streamgauge.kernel.files import (
     reading,
     write_json,
 )
+from streamgauge.kernel.memory import allowance, bytes_of
 from streamgauge.kernel.roots import NO_ROOTS, Roots
 
 FORMAT = 1
@@ -34,6 +36,8 @@ class Home:
     shards: int
     allowed: Allowed = NOTHING
     roots: Roots = NO_ROOTS
+    memory: int | None = None
+    spread: bool = False
     given: dict[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -44,9 +48,15 @@ class Home:
         shards: int,
         allowed: Allowed = NOTHING,
         roots: Roots = NO_ROOTS,
+        memory: int | str | None = None,
+        spread: bool = False,
     ) -> Home:
-        """Open a home, or make one; an existing home keeps its number of shards."""
-        root = Path(path).absolute()
+        """Open a home, or make one; an existing home keeps its number of shards.
+
+        `memory` is what the state of all shards of a machine may take, a share of what it has if
+        None; `spread` says that shards lie on several machines.
+        """
+        root, room = Path(path).absolute(), bytes_of(memory)
         card = root / "gauge.json"
         if root.exists() and not root.is_dir():
             raise BindError(
@@ -70,7 +80,13 @@ class Home:
                 )
             if not isinstance(count, int) or count < 1:
                 raise damaged(card, "this data directory", f"its number of shards is {count!r}")
-            return cls(str(root), count, allowed, roots)
+            return cls(str(root), count, allowed, roots, room, spread)
+
+    @property
+    def allowance(self) -> int:
+        """Bytes that the state of one shard may take on this machine."""
+        here = min(self.shards, os.cpu_count() or 1) if self.spread else self.shards
+        return allowance(self.memory, here)
 
     @property
     def root(self) -> Path:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column, items
+from streamgauge.kernel.memory import claimed
 from streamgauge.synopses.questions import Heavy, Question
 from streamgauge.synopses.synopsis import Array, Subtractable, Synopsis
 
@@ -38,6 +39,8 @@ class Bank(ABC):
 
     model: Any
     n_groups: int
+    # Whether groups of few rows take little, so that rows need not wait to be folded.
+    starts_small: ClassVar[bool] = False
 
     @abstractmethod
     def resize(self, n_groups: int) -> None:
@@ -117,10 +120,13 @@ class ListBank(Bank):
         self.model = model
         self.n_groups = 0
         self.held: list[Synopsis] = []
+        self._claim = claimed()
         self.resize(n_groups)
 
     def resize(self, n_groups: int) -> None:
         """Make room for more groups."""
+        if n_groups > self.n_groups:
+            self._claim.ask(n_groups * self.model.nbytes)
         self.held += [self.model.empty() for _ in range(n_groups - self.n_groups)]
         self.n_groups = max(self.n_groups, n_groups)
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from streamgauge.contracts.estimate import NOTHING, Estimate
 from streamgauge.contracts.guarantee import EXACT, Guarantee
 from streamgauge.kernel.keys import Column, items, numbers
+from streamgauge.kernel.memory import claimed
 from streamgauge.synopses import questions as q
 from streamgauge.synopses.bank import Bank, Bars
 from streamgauge.synopses.questions import Heavy, Question
@@ -139,10 +140,12 @@ class ExactBank(Bank):
     def __init__(self, model: Exact, n_groups: int) -> None:
         self.model = model
         self.n_groups = n_groups
+        self._claim = claimed()
         self.clear()
 
     def clear(self) -> None:
         """Make every group empty."""
+        self._claim.ask(0)
         self.group: Codes = np.empty(0, np.int32)
         self.item: Floats = np.empty(0)
         self.total: Floats = np.empty(0)
@@ -168,6 +171,7 @@ class ExactBank(Bank):
 
     def _put(self, group: Codes, item: Floats, total: Floats) -> None:
         if len(group):
+            self._claim.ask(self._claim.held + group.nbytes + item.nbytes + total.nbytes)
             self.pending.append((group, item, total))
 
     def _settle(self) -> None:
@@ -184,6 +188,7 @@ class ExactBank(Bank):
         kept = sums != 0.0
         self.group, self.item, self.total = group[starts][kept], item[starts][kept], sums[kept]
         self.pending = []
+        self._claim.ask(self.group.nbytes + self.item.nbytes + self.total.nbytes)
 
     def merge(self, other: ExactBank) -> None:
         """Fold another bank, group by group."""
@@ -266,6 +271,7 @@ class ExactBank(Bank):
         self.n_groups, self.pending = len(arrays["rows"]), []
         self.group, self.item = arrays["group"], arrays["item"]
         self.total, self.rows = arrays["total"], arrays["rows"]
+        self._claim.ask(self.group.nbytes + self.item.nbytes + self.total.nbytes)
 
 
 Exact.bank_kind = ExactBank

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.kernel.memory import claimed
 from streamgauge.synopses.bank import Bank, bank_of
 from streamgauge.synopses.choose import full_bytes
 from streamgauge.synopses.synopsis import Subtractable, Synopsis
@@ -25,6 +26,8 @@ Ints = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]
 
 ROW_BYTES = 12
+# Rows that wait for a bank whose groups start small take no more than this, or than the bank.
+WAITING_BYTES = 1 << 20
 # Suffixes of a block are held in memory at once; with more than this a window is merged anew.
 SUFFIX_BYTES = 1 << 18
 
@@ -82,6 +85,9 @@ class BankPanes:
         self._bytes = _bytes_of(model)
         self.raw = raw
         self._windows: dict[int, _Window] = {}
+        self._claim = claimed()
+        kind: Any = model.bank_kind
+        self._small = kind is not None and kind.starts_small
 
     def add(self, pane: int, groups: Codes, items: Array) -> None:
         """Fold rows into a pane; group -1 is nobody's."""
@@ -91,30 +97,49 @@ class BankPanes:
         if not len(groups):
             return
         self.n_groups = max(self.n_groups, int(groups.max()) + 1)
+        self._claim.ask(self._claim.held + groups.nbytes + items.nbytes)
         held = self.panes.setdefault(pane, Pane())
         held.count(groups, self.n_groups)
         held.groups.append(groups)
         held.items.append(items)
         held.n_raw += len(groups)
-        if not self.raw or held.n_raw * ROW_BYTES > self.n_groups * self._bytes:
+        if not self.raw or held.n_raw * ROW_BYTES > self._room(held):
             self._fold(held)
         if any(window.covers(pane) for window in self._windows.values()):
             # A late row: what was merged without it is void.
             self._windows.clear()
+
+    def _room(self, pane: Pane) -> int:
+        """Bytes that rows of a pane may take before they are folded."""
+        full = self.n_groups * self._bytes
+        if not self._small:
+            return full
+        held: Any = pane.bank
+        return min(full, WAITING_BYTES if held is None else max(WAITING_BYTES, held.nbytes))
 
     def _fold(self, pane: Pane) -> None:
         if pane.bank is None:
             pane.bank = bank_of(self.model, self.n_groups)
         pane.bank.resize(self.n_groups)
         pane.bank.update(*pane.raw())
+        self._let_go(pane)
         pane.groups, pane.items, pane.n_raw = [], [], 0
+
+    def _let_go(self, pane: Pane) -> None:
+        rows = (*pane.groups, *pane.items)
+        self._claim.ask(max(0, self._claim.held - sum(part.nbytes for part in rows)))
+
+    def hold_again(self) -> None:
+        """Claim the memory of rows that were read back from stored state."""
+        parts = [part for pane in self.panes.values() for part in (*pane.groups, *pane.items)]
+        self._claim.ask(sum(part.nbytes for part in parts))
 
     def forget(self, upto: int) -> None:
         """Let panes go up to a number."""
         for pane in [number for number in self.panes if number <= upto]:
             for window in self._windows.values():
                 window.drop(pane)
-            del self.panes[pane]
+            self._let_go(self.panes.pop(pane))
 
     def window(self, end: int, length: int) -> tuple[Bank, Ints]:
         """The bank over the panes (end - length, end], and rows by group; not to be changed."""

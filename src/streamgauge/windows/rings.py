@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from streamgauge.kernel.jit import compiled
+from streamgauge.kernel.memory import ask_for
 from streamgauge.operators.accumulate import FIELDS, add_pair, add_single, clear, finish
 from streamgauge.operators.emission import (
     CHANGE,
@@ -60,6 +61,8 @@ def with_room(rings: Rings, n_keys: int) -> Rings:
     have, n = rings.x.shape
     if n_keys <= have:
         return rings
+    row = sum(column.nbytes for column in rings) // max(have, 1)
+    ask_for(row * (have + max(n_keys, 2 * have)))
     more = empty_rings(max(n_keys, 2 * have) - have, n)
     pairs: Any = zip(rings, more, strict=True)
     return Rings(*(np.concatenate(pair) for pair in pairs))

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
-from typing import Any
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -16,12 +12,11 @@ from streamgauge.engine.shard import Receipt
 from streamgauge.engine.spark.checkpoints import Checkpoints
 from streamgauge.engine.spark.session import open_session
 from streamgauge.engine.spark.source import NAME, SCHEMA, Fold, JournalSource, sent_slices
+from streamgauge.engine.spark.trying import FAILURES, Trying
+from streamgauge.engine.spark.wording import OURS
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.kernel.time import Duration
 from streamgauge.log.home import Home
-
-# Our own errors come back inside a long trace of Python and Java; the three parts are enough.
-OURS = re.compile(r"streamgauge\.kernel\.errors\.(\w+: .*\n  detail: .*\n  hint: .*)")
 
 
 class SparkEngine:
@@ -63,33 +58,40 @@ class SparkEngine:
             "allowed": home.allowed.as_text(),
             "max_rows": str(max_rows),
             "keep_answers": "" if keep_answers is None else str(keep_answers),
+            "memory": "" if home.memory is None else str(home.memory),
             "exchange": {True: "yes", False: "no", None: ""}[exchange],
         }
         self.checkpoints = Checkpoints(home, checkpoint)
         self.session: SparkSession = open_session(master, settings)
-        self._query: StreamingQuery | None = None
+        alone = str(self.session.sparkContext.master).startswith("local")
+        self.options["spread"] = "no" if alone else "yes"
+        self._trying: Trying | None = None
         self._seen = 0.0
 
     @property
     def running(self) -> bool:
-        """Whether the streaming query is active."""
-        return self._query is not None and self._query.isActive
+        """Whether the streaming query is active, or about to be begun again."""
+        return self._trying is not None and self._trying.active
 
     def start(self) -> None:
         """Start the streaming query from where the checkpoint left off."""
-        self.session.dataSource.register(JournalSource)
-        stream = self.session.readStream.format(NAME).options(**self.options).load()
-        self._seen = time.perf_counter()
-        writer = stream.writeStream.foreachBatch(self._commit)
+        self._trying = Trying("the job", self._begin, self.home.committed)
         try:
-            self._query = writer.option("checkpointLocation", self.checkpoints.job).start()
-        except (PySparkException, Py4JError) as error:
+            self._trying.start()
+        except FAILURES as error:
             raise EngineFailure(
                 "Spark refused to start the job",
                 str(error).strip()[:1000],
                 "see streamgauge doctor; the home is as it was. A damaged checkpoint may go: "
                 f"{self.checkpoints.job} holds nothing that the home lacks",
             ) from error
+
+    def _begin(self) -> StreamingQuery:
+        self.session.dataSource.register(JournalSource)
+        stream = self.session.readStream.format(NAME).options(**self.options).load()
+        self._seen = time.perf_counter()
+        writer = stream.writeStream.foreachBatch(self._commit)
+        return writer.option("checkpointLocation", self.checkpoints.job).start()
 
     def _commit(self, batch: DataFrame, _batch_id: int) -> None:
         """Gather the receipts of all shards, which runs them, and commit the epoch."""
@@ -110,12 +112,12 @@ class SparkEngine:
 
     def stop(self) -> None:
         """Stop the streaming query; the session stays for others."""
-        if self._query is not None:
-            self._query.stop()
+        if self._trying is not None:
+            self._trying.stop()
 
     def failure(self) -> str | None:
         """What ended the streaming query, if something did."""
-        error: Any = self._query.exception() if self._query is not None else None
+        error = self._trying.failure() if self._trying is not None else None
         if error is None:
             return None
         ours = OURS.findall(str(error))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamgauge.engine.feed import Feed
+from streamgauge.engine.spark.trying import Trying
 from streamgauge.engine.spark.wording import brief
 from streamgauge.kernel.errors import EngineFailure, SourceFailure
 from streamgauge.kernel.files import numbered, read_json, reading, write_json
@@ -50,33 +49,37 @@ class LandingFeed(Feed):
         source = stream.source_dict()
         self._frame = rate(session, source["rows_per_second"]) if frame is None else frame
         self._home, self._checkpoint = home, checkpoint
-        self._query: StreamingQuery | None = None
+        self._trying = Trying(f"the landing of stream {stream.name!r}", self._land, self._newest)
         self._stopped = False
 
     def start(self) -> None:
         """Begin."""
-        self._query = land(self._frame, self._home, self.stream.name, self._checkpoint)
+        self._trying.start()
         name = f"streamgauge-feed-{self.stream.name}"
-        threading.Thread(target=self._watch, args=(self._query,), name=name, daemon=True).start()
+        threading.Thread(target=self._watch, name=name, daemon=True).start()
+
+    def _land(self) -> StreamingQuery:
+        return land(self._frame, self._home, self.stream.name, self._checkpoint)
+
+    def _newest(self) -> int:
+        return max(numbered(self._home.incoming(self.stream.name), ""), default=-1)
 
     def stop(self) -> None:
         """End after the batch in work."""
         self._stopped = True
-        if self._query is not None:
-            self._query.stop()
+        self._trying.stop()
 
-    def _watch(self, query: StreamingQuery) -> None:
-        """Wait for the end of a query, and keep what ended it."""
-        try:
-            query.awaitTermination()
-            self.ended = not self._stopped
-        except (PySparkException, Py4JError) as error:
-            if not self._stopped:
-                self.failure = EngineFailure(
-                    f"the landing of stream {self.stream.name!r} has ended",
-                    brief(error),
-                    "mend the cause and start again: it goes on from its checkpoint",
-                )
+    def _watch(self) -> None:
+        """Wait for the end of the query, and keep what ended it."""
+        self._trying.wait()
+        error = self._trying.failure()
+        self.ended = error is None and not self._stopped
+        if error is not None and not self._stopped:
+            self.failure = EngineFailure(
+                f"the landing of stream {self.stream.name!r} has ended",
+                brief(error),
+                "mend the cause and start again: it goes on from its checkpoint",
+            )
 
 
 def land(frame: DataFrame, home: Home, stream: str, checkpoint: str) -> StreamingQuery:

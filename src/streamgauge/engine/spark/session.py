@@ -26,6 +26,8 @@ SETTINGS = {
     # character; a Java trace of some pages ends the query without a word in stacks of a megabyte.
     "spark.driver.extraJavaOptions": "-Xss16m",
     "spark.python.worker.reuse": "true",
+    # A worker that a busy machine leaves waiting for Java is not given up after 15 seconds.
+    "spark.python.authenticate.socketTimeout": "120s",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.minBatchesToRetain": "10",
     # Our state and answers carry their own checksums; a second file per write costs two fsyncs.

@@ -177,7 +177,14 @@ class Fold:
 def home_of(options: dict[str, str]) -> Home:
     """The home that the options of the source name."""
     allowed = Allowed.from_text(options["allowed"])
-    return Home.open(options["home"], shards=int(options["shards"]), allowed=allowed)
+    memory = options.get("memory", "")
+    return Home.open(
+        options["home"],
+        shards=int(options["shards"]),
+        allowed=allowed,
+        memory=int(memory) if memory else None,
+        spread=options.get("spread") == "yes",
+    )
 
 
 class JournalSource(DataSource):

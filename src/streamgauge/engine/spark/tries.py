@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0)
 # So often in a row may a landing fail, where nothing outside is to blame, before the job is told.
@@ -28,8 +28,11 @@ class Tries:
     (1, False)
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.count = 0
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, pauses: Sequence[float] = PAUSES
+    ) -> None:
+        self.count, self.most = 0, MOST
+        self._pauses = pauses
         self._clock = clock
         self._place: object = None
         self._begun = clock()
@@ -47,9 +50,9 @@ class Tries:
     @property
     def enough(self) -> bool:
         """Whether trying again is of no use."""
-        return self.count >= MOST
+        return self.count >= self.most
 
     @property
     def pause(self) -> float:
         """Seconds to wait before the next."""
-        return PAUSES[min(self.count, len(PAUSES) - 1)]
+        return self._pauses[min(self.count, len(self._pauses) - 1)]

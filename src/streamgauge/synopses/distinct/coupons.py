@@ -28,7 +28,7 @@ _ONE_GROUP: Codes = np.empty(0, np.int32)
 _NO_ROWS: Ints = np.empty(0, np.int64)
 _BLOCK = 1024
 _NO_COUPONS: Hashes = np.empty((0, 0), np.uint64)
-_LEVEL_BIT = 58
+LEVEL_BIT = 58
 """A coupon is the low 58 bits of the first half of the hash, below the 6 bits of the level."""
 
 
@@ -46,8 +46,7 @@ def fold(
     `rows` counts the rows of each group, from place 1 on; place 0 is for those of nobody. `few` are
     the coupons of groups that hold no more than `held` says; -1 is a group that holds too many.
     """
-    # The halves of a hash are not independent when its seed equals the length of the item.
-    salt = seed if seed == DATASKETCHES_SEED else int(mix64(np.uint64(seed)))
+    salt = _salt(seed)
     words = _words(given.values)
     if words is not None:
         _fold_words(registers, groups, rows, words, np.uint64(salt), few, held)
@@ -121,14 +120,14 @@ def _raise(registers, groups, rows, places, levels, start, n):  # type: ignore[n
 @compiled
 def _remember(few, held, groups, lows, levels, start, n):  # type: ignore[no-untyped-def]
     """Put the coupons of a block of rows into the sets of groups that hold few."""
-    low = (np.uint64(1) << np.uint64(_LEVEL_BIT)) - np.uint64(1)
+    low = (np.uint64(1) << np.uint64(LEVEL_BIT)) - np.uint64(1)
     flat = few.reshape(-1)
     width = few.shape[1]
     many = len(groups) > 0
     for i in range(n):
         group = np.int64(groups[start + i]) if many else np.int64(0)
         if group >= 0:
-            coupon = (lows[i] & low) | (np.uint64(levels[i]) << np.uint64(_LEVEL_BIT))
+            coupon = (lows[i] & low) | (np.uint64(levels[i]) << np.uint64(LEVEL_BIT))
             # Nearly all rows of few items are found at once; no call for them.
             first = group * width + (np.int64(coupon >> np.uint64(32)) & (width - 1))
             if flat[first] != coupon and held[group] >= 0:
@@ -182,11 +181,49 @@ def unite(few, held, others, theirs):  # type: ignore[no-untyped-def]
                 _put(few, held, group, others[group, slot])
 
 
+def coupons_of(given: Items, seed: int) -> Hashes:
+    """The coupon of each item."""
+    salt = _salt(seed)
+    words = _words(given.values)
+    if words is not None:
+        return _word_coupons(words, np.uint64(salt))  # type: ignore[no-any-return]
+    return _pair_coupons(*key_pairs(given, seed=salt))  # type: ignore[no-any-return]
+
+
+def _salt(seed: int) -> int:
+    """The seed of the hash; its halves are not independent when it equals the item's length."""
+    return seed if seed == DATASKETCHES_SEED else int(mix64(np.uint64(seed)))
+
+
+@compiled
+def _coupon(first, second):  # type: ignore[no-untyped-def]
+    low = (np.uint64(1) << np.uint64(LEVEL_BIT)) - np.uint64(1)
+    level = np.uint64(min(leading_zeros(second) + 1, MAX_LEVEL))
+    return (first & low) | (level << np.uint64(LEVEL_BIT))
+
+
+@compiled
+def _word_coupons(words, seed):  # type: ignore[no-untyped-def]
+    out = np.empty(len(words), np.uint64)
+    for i in range(len(words)):
+        first, second = murmur_word(words[i], seed)
+        out[i] = _coupon(first, second)
+    return out
+
+
+@compiled
+def _pair_coupons(firsts, seconds):  # type: ignore[no-untyped-def]
+    out = np.empty(len(firsts), np.uint64)
+    for i in range(len(firsts)):
+        out[i] = _coupon(firsts[i], seconds[i])
+    return out
+
+
 def registers_of(coupons: Hashes, k: int) -> Registers:
     """Registers that a set of coupons fills."""
     out: Registers = np.zeros(k, np.uint8)
     places = (coupons & np.uint64(k - 1)).astype(np.int64)
-    np.maximum.at(out, places, (coupons >> np.uint64(_LEVEL_BIT)).astype(np.uint8))
+    np.maximum.at(out, places, (coupons >> np.uint64(LEVEL_BIT)).astype(np.uint8))
     return out
 
 

@@ -136,6 +136,16 @@ class Hll(Synopsis, Coarsening):
             float(found.value[0]), float(found.low[0]), float(found.high[0]), self.delta
         )
 
+    def filled(self, registers: Registers, coupons: Hashes, held: int, rows: int) -> Self:
+        """One like this with such registers, and the coupons of its items where it holds few."""
+        new = self.empty()
+        new.registers, new.rows, new.mass = registers, rows, float(rows)
+        if held < 0:
+            new.held[:] = -1
+        else:
+            unite(new.few, new.held, coupons[None, :], np.array([len(coupons)]))
+        return new
+
     def coarsened(self) -> Self:
         """The same rows in half the registers."""
         new = type(self)(self.lg_k - 1, self.delta, seed=self.seed)

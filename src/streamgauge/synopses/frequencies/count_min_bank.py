@@ -11,6 +11,7 @@ from streamgauge.kernel.errors import IncompatibleSynopsis
 from streamgauge.kernel.hashing import polynomial
 from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column, items, keys
+from streamgauge.kernel.memory import claimed
 from streamgauge.synopses.bank import Bank, Bars, Codes
 from streamgauge.synopses.frequencies.slots import NO_WEIGHTS
 from streamgauge.synopses.questions import Count, Frequency, Question
@@ -47,6 +48,7 @@ class CountMinBank(Bank):
         self.counters = np.zeros((0, model.depth, model.width))
         self.rows = np.zeros(0, np.int64)
         self.mass = np.zeros(0)
+        self._claim = claimed()
         self.resize(n_groups)
 
     @property
@@ -58,6 +60,7 @@ class CountMinBank(Bank):
         """Make room for more groups."""
         if n_groups <= self.n_groups:
             return
+        self._claim.ask(n_groups * (8 * self.model.depth * self.model.width + 16))
         for name in _COLUMNS:
             old: Array = getattr(self, name)
             new = np.zeros((n_groups, *old.shape[1:]), old.dtype)
@@ -148,6 +151,7 @@ class CountMinBank(Bank):
         for name in _COLUMNS:
             setattr(self, name, arrays[name].copy())
         self.n_groups = len(self.rows)
+        self._claim.ask(self.nbytes)
 
 
 @compiled

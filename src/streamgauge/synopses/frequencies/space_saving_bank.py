@@ -14,6 +14,7 @@ import numpy.typing as npt
 from streamgauge.kernel.errors import IncompatibleSynopsis
 from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column, items
+from streamgauge.kernel.memory import claimed
 from streamgauge.synopses.bank import Bank, Bars, Codes, by_group
 from streamgauge.synopses.frequencies.slots import NO_WEIGHTS, find, fold, merge_tables
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary
@@ -58,6 +59,7 @@ class SpaceSavingBank(Bank):
         self.rows = np.zeros(0, np.int64)
         self.mass = np.zeros(0)
         self.vocabulary = Vocabulary(seed=model.seed, room=4 * model.limit)
+        self._claim = claimed()
         self.resize(n_groups)
 
     @property
@@ -71,6 +73,7 @@ class SpaceSavingBank(Bank):
         more = n_groups - self.n_groups
         if more <= 0:
             return
+        self._claim.ask(n_groups * (24 * self.words.shape[1] + 32))
         for name in _COLUMNS:
             old: Array = getattr(self, name)
             new = np.zeros((n_groups, *old.shape[1:]), old.dtype)
@@ -205,6 +208,7 @@ class SpaceSavingBank(Bank):
             setattr(self, name, arrays[f"own_{name}"].copy())
         self.n_groups = len(self.rows)
         self.vocabulary.load(arrays)
+        self._claim.ask(self.nbytes)
 
     def _put(self, group: int, synopsis: SpaceSaving) -> None:
         self.words[group] = synopsis.words

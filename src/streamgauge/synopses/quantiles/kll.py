@@ -19,6 +19,7 @@ import numpy.typing as npt
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.keys import Column, items, numbers
+from streamgauge.kernel.memory import claimed
 from streamgauge.synopses.bank import Bank, Bars, Codes
 from streamgauge.synopses.quantiles.kll_answers import (
     extremes_of,
@@ -28,6 +29,7 @@ from streamgauge.synopses.quantiles.kll_answers import (
 )
 from streamgauge.synopses.quantiles.kll_bytes import Foreign, read, write
 from streamgauge.synopses.quantiles.kll_levels import (
+    LEVELS,
     NOISE,
     SMALLEST,
     Compactors,
@@ -258,6 +260,10 @@ def _arrays_of(foreign: Foreign) -> Arrays:
     }
 
 
+# Heads, counts of levels, extremes and room for the first items of a group.
+_EMPTY_BYTES = 16 + 40 + 4 * (LEVELS + 1) + 24 + 8 * SMALLEST
+
+
 class KllBank(Bank):
     """KLL sketches of all groups in shared arrays: one compiled pass over the rows.
 
@@ -272,10 +278,19 @@ class KllBank(Bank):
     def __init__(self, model: Kll, n_groups: int) -> None:
         self.model = model
         self.n_groups = n_groups
+        self._claim = claimed()
+        self._claim.ask(_EMPTY_BYTES * n_groups)
         self.state = fresh(model.k, n_groups, model.seed)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.nbytes for array in self.state)
 
     def resize(self, n_groups: int) -> None:
         """Make room for more groups."""
+        if n_groups > self.n_groups:
+            self._claim.ask(self.nbytes + _EMPTY_BYTES * (n_groups - self.n_groups))
         self.state = widened(self.state, n_groups)
         self.n_groups = max(self.n_groups, n_groups)
 
@@ -285,12 +300,14 @@ class KllBank(Bank):
         self.model._checked_weights(weights, len(given) + given.skipped, given)
         codes = np.ascontiguousarray(given.align(np.asarray(groups, np.int32)))
         self.state = folded(self.state, codes, numbers(given))
+        self._claim.ask(self.nbytes)
 
     def merge(self, other: KllBank) -> None:
         """Fold another bank, group by group."""
         self.model._check_fits(other.model)
         self.resize(other.n_groups)
         self.state = merged(self.state, other.state)
+        self._claim.ask(self.nbytes)
 
     def subtract(self, other: KllBank) -> None:
         """Refuse: what was compacted away cannot be taken back."""
@@ -342,6 +359,7 @@ class KllBank(Bank):
         """Take state as saved."""
         self.n_groups = len(arrays["heads"])
         self.state = unpacked(self.model.k, self.model.seed, arrays)
+        self._claim.ask(self.nbytes)
 
 
 Kll.bank_kind = KllBank

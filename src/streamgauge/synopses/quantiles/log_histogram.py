@@ -17,6 +17,7 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column, items, numbers
+from streamgauge.kernel.memory import claimed
 from streamgauge.synopses.bank import Bank, Bars, Codes
 from streamgauge.synopses.quantiles.log_bins import Bins, alpha_of, bins_for, ends
 from streamgauge.synopses.quantiles.log_grid import (
@@ -329,11 +330,18 @@ class LogHistogramBank(Bank):
         self.n_groups = n_groups
         self.grid = empty_grid(n_groups)
         self.whole = True
+        self._claim = claimed()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all counts."""
+        return self.grid.counts.nbytes + self.grid.rows.nbytes
 
     def resize(self, n_groups: int) -> None:
         """Make room for more groups."""
         more = n_groups - self.n_groups
         if more > 0:
+            self._claim.ask(self.nbytes + more * 8 * (self.grid.counts.shape[1] + 1))
             counts = np.pad(self.grid.counts, ((0, more), (0, 0)))
             self.grid = self.grid._replace(counts=counts, rows=np.pad(self.grid.rows, (0, more)))
             self.n_groups = n_groups
@@ -345,6 +353,7 @@ class LogHistogramBank(Bank):
         self.whole = self.whole and _whole(kept)
         codes = np.ascontiguousarray(given.align(np.asarray(groups, np.int32)))
         self.grid = counted(self.model.bins, self.grid, codes, numbers(given), kept)
+        self._claim.ask(self.nbytes)
 
     def merge(self, other: LogHistogramBank) -> None:
         """Add the counts of another bank."""
@@ -359,6 +368,7 @@ class LogHistogramBank(Bank):
         self.resize(other.n_groups)
         self.whole = self.whole and other.whole
         self.grid = combined(self.grid, other.grid, sign)
+        self._claim.ask(self.nbytes)
 
     def clear(self) -> None:
         """Make every group empty."""
@@ -433,6 +443,7 @@ class LogHistogramBank(Bank):
         counts[arrays["cells"]] = arrays["counts"]
         self.n_groups, self.whole = n_groups, bool(whole)
         self.grid = Grid(counts.reshape(n_groups, width), arrays["rows"], *place)
+        self._claim.ask(self.nbytes)
 
 
 LogHistogram.bank_kind = LogHistogramBank

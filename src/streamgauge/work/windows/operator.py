@@ -25,6 +25,7 @@ from streamgauge.engine.pieces import (
 )
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.table_state import pack_table_of_groups, unpack_groups, unpack_seats
+from streamgauge.kernel.memory import ask_for
 from streamgauge.operators.emission import Asked, Codes, Floats, Ints, Span, empty_answers
 from streamgauge.operators.limbs import limbs_for, limbs_of, on_limbs, spanning
 from streamgauge.plan.registry import Registry, Standing
@@ -291,6 +292,7 @@ def _widened(ring: Floats, n_groups: int) -> Floats:
     have = ring.shape[1]
     if n_groups <= have:
         return ring
+    ask_for(ring.nbytes // max(have, 1) * max(n_groups, 2 * have))
     wider = empty_ring(ring.shape[0], max(n_groups, 2 * have))
     wider[:, :have] = ring
     return wider
