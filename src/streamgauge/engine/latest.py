@@ -103,7 +103,7 @@ def _covered_after(home: Home, epoch: int, name: str) -> str:
     if selection_of(standing.asked) is not None:
         return ""
     shard = shard_of(standing, home.shards)
-    state = wire.from_bytes(home.state(epoch, shard).read_bytes(), shard, home.shards)
+    state = wire.read_state(home, epoch, shard)
     work = RowWork(home, shard, state.rows)
     work.plan(registry)
     coverage, until = covered_now(work.views[group_of(standing.asked)], standing)

@@ -93,11 +93,12 @@ class RowWork:
         page: Page,
         losses: Losses,
         files: dict[str, int],
+        attempt: str,
         more: Sequence[RowBlock] = (),
     ) -> int:
         """Take a page; write the rows it gives and `more`; return how many answers they are.
 
-        `files` gets the checksum of each file.
+        `files` gets the checksum of each file, which has the name of the `attempt`.
         """
         blocks: list[RowBlock] = []
         for selection in self.selections.values():
@@ -107,7 +108,7 @@ class RowWork:
         if losses:
             blocks = [_marked(block, losses) for block in blocks]
         for serial, block in enumerate(blocks):
-            path = self.home.rows(page.number, self.shard, serial)
+            path = self.home.rows(page.number, self.shard, serial, attempt)
             files[self.home.file_of(path)] = write_rows(path, block, epoch=page.number)
         return sum(len(block.to) for block in blocks)
 

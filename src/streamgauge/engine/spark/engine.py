@@ -67,6 +67,7 @@ class SparkEngine:
         }
         self.checkpoints = Checkpoints(home, checkpoint)
         self.session: SparkSession = open_session(master, settings)
+        self.options["application"] = str(self.session.sparkContext.applicationId)
         self._query: StreamingQuery | None = None
         self._seen = 0.0
 
