@@ -64,7 +64,7 @@ class JournalReader(DataSourceStreamReader):
     def __init__(self, options: dict[str, str]) -> None:
         self.home = home_of(options)
         self.exchange = {"yes": True, "no": False}.get(options.get("exchange", ""))
-        self.application = options["application"]
+        self.application = options.get("application", "")
         self.max_rows = int(options["max_rows"])
         kept = options.get("keep_answers", "")
         self.keep_answers = int(kept) if kept else None
@@ -174,7 +174,7 @@ class Fold:
             )
         home = home_of(self.options)
         ordered = [sent[part] for part in sorted(sent)]
-        mine = attempt(self.options["application"])
+        mine = attempt(self.options.get("application", ""))
         receipt = shard.run(home, number, start, stop, ordered, mine)
         set_aside()
         yield from _batches([(number, RECEIPT, receipt.to_bytes())], start, stop)
