@@ -53,7 +53,7 @@ POINTS = {
     "an epoch is committed": (local_module, "commit"),
 }
 # Points that each shard passes in each page.
-OFTEN = ("packets are made", "answers are written", "changes of state are written", "a shard ran")
+OFTEN = ("answers are written", "changes of state are written", "a shard ran")
 CASES = [
     *((point, call) for point in POINTS for call in (1, 2, 3)),
     *(pytest.param(p, n, marks=pytest.mark.nightly) for p in OFTEN for n in range(4, 12)),
