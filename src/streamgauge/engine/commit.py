@@ -21,25 +21,23 @@ def commit(home: Home, start: int, receipts: Sequence[Receipt], seconds: float) 
     """Commit the epochs after `start`; a commit that is there already stays as it is."""
     assert receipts, "a commit needs the receipts of all shards"
     stop = receipts[0].epoch
-    put_json(
-        home.commit(stop),
-        {
-            "epoch": stop,
-            "start": start,
-            "seconds": round(seconds, 4),
-            "rows": receipts[0].rows,
-            "late": receipts[0].late,
-            "late_by": receipts[0].late_by,
-            "answers": sum(receipt.answers for receipt in receipts),
-            "state_bytes": sum(receipt.state_bytes for receipt in receipts),
-            "missed": sum(receipt.missed for receipt in receipts),
-            "overloaded": sum(receipt.overloaded for receipt in receipts),
-            "share": min(receipt.share for receipt in receipts),
-            "spent": together(receipt.spent for receipt in receipts),
-            "shards": [asdict(receipt) for receipt in receipts],
-        },
-    )
-    before, now = _told(home, start), _told(home, stop)
+    record = {
+        "epoch": stop,
+        "start": start,
+        "seconds": round(seconds, 4),
+        "rows": receipts[0].rows,
+        "late": receipts[0].late,
+        "late_by": receipts[0].late_by,
+        "answers": sum(receipt.answers for receipt in receipts),
+        "state_bytes": sum(receipt.state_bytes for receipt in receipts),
+        "missed": sum(receipt.missed for receipt in receipts),
+        "overloaded": sum(receipt.overloaded for receipt in receipts),
+        "share": min(receipt.share for receipt in receipts),
+        "spent": together(receipt.spent for receipt in receipts),
+        "shards": [asdict(receipt) for receipt in receipts],
+    }
+    now = record if put_json(home.commit(stop), record) else _told(home, stop)
+    before = _told(home, start)
     _forget_state(home, start, files_of(before) | files_of(now))
     _forget_attempts(home, before)
 
