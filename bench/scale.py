@@ -22,6 +22,7 @@ from rich.console import Console
 
 import streamgauge as sg
 from bench.report import Bar, Report
+from bench.state_changes import page_of
 from streamgauge.engine import shard
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lander import Lander
@@ -79,7 +80,19 @@ def run(*, quick: bool, data: Path | None, console: Console) -> Report:
                     key = f"{case}_{way}_{n_shards}_{name}"
                     report.figures[key] = (getattr(line, name), "s")
         _judge(report, case, found)
+    console.print("state that a page writes")
+    _state(report, 10_000 if quick else 100_000)
     return report
+
+
+def _state(report: Report, groups: int) -> None:
+    """Bytes and seconds of a page where one group in a hundred moves, and where there are few."""
+    many, few = page_of(groups, groups // 100), page_of(50, 20)
+    report.figures["state_written_a_page"] = (many.written, "bytes")
+    report.figures["state_bytes"] = (many.state, "bytes")
+    report.figures["state_page"] = (many.seconds, "s")
+    report.figures["small_state_page"] = (few.seconds, "s")
+    report.bars["state_written_share"] = Bar(many.written / many.state, 0.027, at_least=False)
 
 
 def _judge(report: Report, case: str, found: dict[tuple[str, int], Line]) -> None:

@@ -1,6 +1,6 @@
 """A gauge to be killed: runs a home of files to its end and says so by a file.
 
-Usage: victim.py HOME FILES ENGINE [MASTER]
+Usage: victim.py HOME FILES ENGINE [MASTER [exchange]]
 
 The end comes when a file beside the folder FILES says that all are there (`all_given`).
 """
@@ -38,6 +38,13 @@ EXCEPT SELECT series FROM plant [RANGE 20 SECONDS] WHERE value > 20.5;
 """
 
 
+# Of a stream of the same rows without latest values, so that its rows are sent to their shards.
+SENT = """
+CREATE QUERY sent_sums AS
+SELECT series, SUM(value), COUNT(*) FROM sent [RANGE 20 SECONDS] GROUP BY series EVERY 5 SECONDS
+"""
+
+
 def queries() -> list[sg.Query]:
     portfolio = [
         sg.Query(
@@ -71,16 +78,25 @@ def all_given(files: str | Path) -> Path:
     return Path(f"{files}.all")
 
 
-def main(home: str, files: str, engine: str, master: str | None = None) -> None:
-    settings = SPARK if engine == "spark" else None
+def main(home: str, files: str, engine: str, master: str = "", exchange: str = "") -> None:
     gauge = sg.connect(
-        home, engine=engine, master=master, shards=2, max_rows=4_000, settings=settings
+        home,
+        engine=engine,
+        master=master or None,
+        shards=2,
+        max_rows=4_000,
+        settings=SPARK if engine == "spark" else None,
+        exchange=True if exchange else None,
     )
     gauge.stream("plant", source=sg.files(files), time="ts", key="series")
     if not gauge._expected.queries:
         gauge.register(*queries())
     if VIEWS[0] not in gauge._expected.queries:
         gauge.sql(STATEMENTS)
+    if exchange:
+        gauge.stream("sent", source=sg.files(files), time="ts", key="series")
+        if "sent_sums" not in gauge._expected.queries:
+            gauge.sql(SENT)
     gauge.start()
     while not all_given(files).exists():
         gauge.check()

@@ -16,6 +16,7 @@ import pytest
 import streamgauge as sg
 from streamgauge.engine import state as wire
 from streamgauge.engine.latest import latest_answers
+from streamgauge.log.commits import state_files
 from streamgauge.results.change_log import as_answers
 from streamgauge.testing.strategies import as_arrow
 from tests.engine.bounded_lives import SCHEMA, Shape
@@ -63,7 +64,7 @@ def stored(name: str = NAME) -> tuple[bytes, dict[str, Any]]:
 
 def test_todays_state_is_the_stored_one(tmp_path: Path) -> None:
     gauge = small_life(tmp_path)
-    state = gauge.home.state(gauge.progress().epoch, 0).read_bytes()
+    state = state_files(gauge.home, gauge.progress().epoch, 0)[0].read_bytes()
     if regolding():
         assert_golden(f"{NAME}.json", kept(gauge))
         assert_golden(f"{NAME}.sgst", state)

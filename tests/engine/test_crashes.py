@@ -11,6 +11,7 @@ from streamgauge.engine import commit as commit_module
 from streamgauge.engine import lander as lander_module
 from streamgauge.engine import local as local_module
 from streamgauge.engine import shard as shard_module
+from streamgauge.engine import state_files
 from streamgauge.engine.lander import Lander
 from streamgauge.log import inbox
 from streamgauge.log.journal import Journal
@@ -90,11 +91,14 @@ POINTS = {
     "a snapshot is written": (Lander, "_write_snapshot"),
     "the inbox is cleared": (lander_module.inbox, "remove"),
     "a shard ran": (local_module.shard, "run"),
-    "state is written": (shard_module, "write_whole"),
+    "state is written": (state_files, "write_whole"),
     "answers are written": (shard_module, "write_block"),
     "an epoch is committed": (local_module, "commit"),
+    "a commit is put": (commit_module, "put_json"),
     "old state is removed": (commit_module, "_forget_state"),
+    "lost attempts are removed": (commit_module, "_forget_attempts"),
 }
+SENT = POINTS | {"packets are made": (local_module, "scan")}
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -130,7 +134,7 @@ def test_answers_of_an_epoch_that_is_not_committed_are_not_seen(
     with pytest.raises(Killed):
         gauge.step()
     shard_module._RUNNING.clear()
-    assert gauge.home.answers(epoch + 1, 0).exists()
+    assert list(gauge.home.answers(epoch + 1, 0).parent.glob("*.arrow"))
     assert gauge.answers().equals(seen)
     assert gauge.answers(since_epoch=epoch).num_rows == 0
 

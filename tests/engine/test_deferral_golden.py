@@ -20,6 +20,7 @@ import streamgauge as sg
 from streamgauge.engine import state as wire
 from streamgauge.engine.latest import latest_answers
 from streamgauge.kernel.wire import unpack
+from streamgauge.log.commits import state_files
 from streamgauge.plan.over import Over
 from streamgauge.testing.deferrals import Shape
 from streamgauge.testing.strategies import SCHEMA, as_arrow
@@ -68,7 +69,7 @@ def stored(name: str) -> tuple[bytes, dict[str, Any]]:
 def test_todays_state_is_laid_out_as_the_stored_one(tmp_path: Path, name: str) -> None:
     """The same names and kinds of columns; what is in them follows from constants of the model."""
     gauge = small_life(tmp_path, LIVES[name])
-    state = gauge.home.state(gauge.progress().epoch, 0).read_bytes()
+    state = state_files(gauge.home, gauge.progress().epoch, 0)[0].read_bytes()
     if regolding():
         assert_golden(f"{name}.json", kept(gauge))
         assert_golden(f"{name}.sgst", state)

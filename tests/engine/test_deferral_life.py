@@ -16,6 +16,7 @@ from streamgauge.engine import state as wire
 from streamgauge.engine.latest import latest_answers
 from streamgauge.engine.reference import Arrival, Row, evaluate
 from streamgauge.kernel.time import DAY, SECOND
+from streamgauge.log.commits import state_files
 from streamgauge.log.home import Home
 from streamgauge.plan.members import Members
 from streamgauge.plan.over import Over
@@ -273,11 +274,12 @@ def test_state_without_pools_goes_on_with_cells_that_begin_anew(
     run_pages(home, 1)
     shard.forget(home)
     for k in range(3):
-        state = wire.from_bytes(home.state(1, k).read_bytes(), k, 3)
+        (path,) = state_files(home, 1, k)
+        state = wire.from_bytes(path.read_bytes(), k, 3)
         for piece in state.streams["plant"].pieces.values():
             assert isinstance(piece, DeferralOperator)
             piece.pools = 0
-        home.state(1, k).write_bytes(wire.to_bytes(state, k, 3))
+        path.write_bytes(wire.to_bytes(state, k, 3))
     monkeypatch.undo()
     run_pages(home)
     shard.forget(home)

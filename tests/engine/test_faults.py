@@ -23,6 +23,7 @@ from streamgauge.kernel.errors import (
     UnsupportedWindow,
 )
 from streamgauge.kernel.time import DAY, SECOND, instant
+from streamgauge.log.commits import state_files
 from streamgauge.results.change_log import as_answers
 
 pytestmark = pytest.mark.slow
@@ -231,7 +232,7 @@ def test_state_that_is_damaged_is_refused(gauge: sg.Gauge, files: Path) -> None:
     gauge.register(ask())
     gauge.step()
     gauge.stop()
-    path = gauge.home.state(1, 0)
+    (path,) = state_files(gauge.home, 1, 0)
     path.write_bytes(path.read_bytes()[:-10])
     write(files / "b.parquet", [("s1", 9, 1.0)])
     gauge.start()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from streamgauge.engine.latest import latest_rows
 from streamgauge.engine.reference import Row
 from streamgauge.kernel.time import SECOND
+from streamgauge.log.commits import state_files
 from streamgauge.results.row_blocks import as_row_changes
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
@@ -224,6 +225,6 @@ def test_state_is_the_same_whether_a_worker_remembers_or_reads_it(tmp_path: Path
     for forget in (False, True):
         pages = pages_of(feed, split, queries)
         home = ran(tmp_path / str(forget), feed, pages, shards=2, forget=forget)
-        states.append([home.state(4, shard).read_bytes() for shard in range(2)])
+        states.append([state_files(home, 4, shard)[0].read_bytes() for shard in range(2)])
         assert min(change[3] for change in changes(home, "both")) < 1.0
     assert states[0] == states[1]

@@ -60,7 +60,12 @@ def _ran(root: Path, folder: Path) -> Home:
 
 def _given(home: Home) -> dict[str, bytes]:
     files = [*(home.root / "rows").rglob("*"), *(home.root / "state").rglob("*")]
-    return {str(f.relative_to(home.root)): f.read_bytes() for f in files if f.is_file()}
+    # What is between the dots is the attempt.
+    return {
+        f"{f.parent.relative_to(home.root)}/{f.name.split('.')[0]}": f.read_bytes()
+        for f in files
+        if f.is_file()
+    }
 
 
 def _prices(home: Home) -> list[dict[str, Any]]:

@@ -45,8 +45,7 @@ def kept(stage: Stage) -> int:
     """Rows and groups in the state of all shards."""
     home, total = stage.gauge.home, 0
     for shard in range(home.shards):
-        data = home.state(home.committed(), shard).read_bytes()
-        rows = wire.from_bytes(data, shard, home.shards).rows
+        rows = wire.read_state(home, home.committed(), shard).rows
         total += sum(len(selection.waiting) for selection in rows.selections.values())
         for view in rows.views.values():
             total += sum(len(store) for store in view.stores.values())

@@ -25,6 +25,7 @@ from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import number_name, write_json, write_whole
 from streamgauge.kernel.time import SECOND, instant
 from streamgauge.kernel.wire import FORMAT, MAGIC, Packed, pack, unpack
+from streamgauge.log.commits import state_files
 from streamgauge.log.home import Home
 from tests.goldens import GOLDEN, assert_golden, regolding
 
@@ -138,7 +139,7 @@ def home_around(root: Path, data: bytes, registry: dict[str, Any]) -> Home:
 def test_todays_state_is_laid_out_as_the_newest_version(tmp_path: Path) -> None:
     """The same values and arrays; numbers may differ by rounding, which is no matter of format."""
     gauge = small_life(tmp_path)
-    state = gauge.home.state(gauge.progress().epoch, 0).read_bytes()
+    state = state_files(gauge.home, gauge.progress().epoch, 0)[0].read_bytes()
     if regolding():
         assert_golden(f"{NEWEST}.json", kept(gauge))
         assert_golden(f"{NEWEST}.sgst", state)

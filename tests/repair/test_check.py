@@ -48,12 +48,12 @@ def test_a_sound_directory_ends_with_0(home: Path) -> None:
 
 
 def test_damage_is_told_repaired_and_gone(home: Path) -> None:
-    state = home / "state" / "000000000003" / "shard-0.sgst"
+    (state,) = (home / "state" / "000000000003").iterdir()
     whole = state.read_bytes()
     state.write_bytes(whole[:100])
     told = check(home)
     assert told.exit_code == 6
-    assert "damage: state/000000000003/shard-0.sgst" in told.stdout
+    assert f"damage: state/000000000003/{state.name}" in told.stdout
     assert "means: the job cannot go on" in told.stdout
     assert "--repair: computes it again from the journal" in told.stdout
     repaired = json.loads(check(home, "--repair", "--json").stdout)
@@ -111,12 +111,14 @@ def test_a_page_that_is_gone_is_told_and_left(home: Path) -> None:
 
 def test_answers_that_no_journal_gives_again_are_left(home: Path) -> None:
     (home / "journal" / "000000000001.json").write_text("{}")
-    answers = home / "answers" / "000000000003" / "shard-0.arrow"
+    (answers,) = (home / "answers" / "000000000003").iterdir()
     answers.write_bytes(b"")
-    state = home / "state" / "000000000002"
-    (state / "shard-0.sgst").unlink()
+    (state,) = (home / "state" / "000000000002").iterdir()
+    state.unlink()
     left = {finding.path: finding for finding in sg.check_home(home, repair=True).left}
-    assert "page 1 of the journal is damaged" in left["answers/000000000003/shard-0.arrow"].failure
+    assert (
+        "page 1 of the journal is damaged" in left[f"answers/000000000003/{answers.name}"].failure
+    )
     assert answers.read_bytes() == b"", "what cannot be made again is not touched"
 
 

@@ -46,7 +46,8 @@ def kinds(world: World) -> dict[str, list[str]]:
     """Files by what they are; the last of a kind is the newest."""
     found: dict[str, list[str]] = {}
     for name in world.files():
-        found.setdefault(re.sub(r"[0-9a-f]{6,}|\d", "", name), []).append(name)
+        plain = re.sub(r"\.[0-9a-f]+-[0-9a-f]+(?=\.)", "", name)
+        found.setdefault(re.sub(r"[0-9a-f]{6,}|\d", "", plain), []).append(name)
     return found
 
 

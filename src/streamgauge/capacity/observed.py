@@ -11,6 +11,7 @@ from streamgauge.engine.operator import fed_module
 from streamgauge.engine.progress import StreamState
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND
+from streamgauge.log.commits import state_files
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.plan.registry import Registry, Standing
@@ -65,8 +66,7 @@ def _states(home: Home, epoch: int) -> list[dict[str, StreamState]]:
     """Streams as each shard knows them."""
     found = []
     for shard in range(home.shards):
-        path = home.state(epoch, shard)
-        if not path.exists():
+        if not state_files(home, epoch, shard)[-1].exists():
             raise BindError(
                 f"{home.path} has no epoch yet",
                 "a workload is read from epochs with rows",

@@ -7,10 +7,11 @@ again writes the same bytes, so a replay after any crash is harmless.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +26,12 @@ from streamgauge.engine.progress import Brought, StreamRun, StreamState
 from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
 from streamgauge.engine.state import ShardState
+from streamgauge.engine.state_files import StateFiles, write_state
 from streamgauge.engine.unusable import Losses, Reach, losses_of, reaches
 from streamgauge.kernel import memory
 from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import Interner
-from streamgauge.kernel.files import read_json, reading, write_whole
+from streamgauge.kernel.files import read_json, reading
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
@@ -45,7 +47,10 @@ from streamgauge.results.row_blocks import RowBlock, write_rows
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a shard did with a run of pages; `files` are checksums of the answers it wrote."""
+    """What a shard did with a run of pages.
+
+    `files` are checksums of the answers it wrote, `state` the files that have its state now.
+    """
 
     shard: int
     epoch: int
@@ -60,6 +65,8 @@ class Receipt:
     spent: dict[str, int] = field(default_factory=dict)
     late_by: dict[str, int] = field(default_factory=dict)
     files: dict[str, int] = field(default_factory=dict)
+    state: list[str] = field(default_factory=list)
+    state_written: int = 0
 
     def to_bytes(self) -> bytes:
         """As it goes from a worker to the driver."""
@@ -102,6 +109,7 @@ class _Running:
     registry: Registry
     runs: dict[str, StreamRun]
     asked: _Names
+    stored: StateFiles = field(default_factory=StateFiles)
 
     @property
     def operators(self) -> list[Operator | PageOperator]:
@@ -115,15 +123,22 @@ class _Running:
 _RUNNING: dict[tuple[str, int], _Running] = {}
 # What the state of each shard in memory holds.
 _LEDGERS: dict[tuple[str, int], memory.Ledger] = {}
+_ATTEMPTS = count(1)
 
 
 def run(
-    home: Home, shard: int, start: int, stop: int, sent: Sequence[bytes] | None = None
+    home: Home,
+    shard: int,
+    start: int,
+    stop: int,
+    sent: Sequence[bytes] | None = None,
+    attempt: str | None = None,
 ) -> Receipt:
     """Bring a shard from page `start` to page `stop`; pages already committed are done.
 
     `sent` are the packets of the one page from `start` to `stop`; without them the shard reads all
-    rows itself.
+    rows itself. What is written has the name of the `attempt`, which no other attempt at the same
+    pages may have; this process counts its own when None.
     """
     begun = time.perf_counter()
     if home.commit(stop).exists():
@@ -132,7 +147,12 @@ def run(
             return Receipt(**read_json(path, what)["shards"][shard])
     ledger = _ledger(home, shard, start)
     with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger):
-        return _run(home, shard, start, stop, begun, sent)
+        return _run(home, shard, start, stop, begun, sent, attempt or own_attempt())
+
+
+def own_attempt() -> str:
+    """A name that no other attempt of this process has."""
+    return f"{os.getpid():x}-{next(_ATTEMPTS):x}"
 
 
 def _ledger(home: Home, shard: int, start: int) -> memory.Ledger:
@@ -146,10 +166,19 @@ def _ledger(home: Home, shard: int, start: int) -> memory.Ledger:
 
 
 def _run(
-    home: Home, shard: int, start: int, stop: int, begun: float, sent: Sequence[bytes] | None
+    home: Home,
+    shard: int,
+    start: int,
+    stop: int,
+    begun: float,
+    sent: Sequence[bytes] | None,
+    attempt: str,
 ) -> Receipt:
     running = _RUNNING.pop((home.path, shard), None)
     if running is None or running.state.epoch != start:
+        running = _load(home, shard, start, running)
+    elif not running.stored.counts(home, start, shard):
+        # The commit lists the files of another attempt, and those of this one may be gone.
         running = _load(home, shard, start, running)
     journal = Journal(home)
     rows = answers = late = 0
@@ -158,14 +187,15 @@ def _run(
         page = journal.page(number)
         rows += sum(segment.rows for segment in page.segments)
         came = {} if sent is None else brought(page, sent)
-        answers += _run_page(home, shard, running, page, came, files)
+        answers += _run_page(home, shard, running, page, came, files, attempt)
     late = sum(run.late for run in running.runs.values())
     late_by = {name: run.late for name, run in running.runs.items() if run.late}
     for stream_run in running.runs.values():
         stream_run.late = 0
     running.state.epoch = stop
-    data = wire.to_bytes(running.state, shard, home.shards)
-    write_whole(home.state(stop, shard), data)
+    packed = wire.packed(running.state, shard, home.shards)
+    stored = write_state(home.state(stop, shard, attempt), home, packed, running.stored)
+    running.stored = stored
     _RUNNING[home.path, shard] = running
     measures = [operator.measures() for operator in running.operators]
     missed = sum(each.missed for each in measures)
@@ -179,7 +209,7 @@ def _run(
         rows,
         late,
         answers,
-        len(data),
+        stored.nbytes,
         seconds,
         missed,
         overloaded,
@@ -187,6 +217,8 @@ def _run(
         spent,
         late_by,
         files,
+        stored.names,
+        stored.sizes[-1],
     )
 
 
@@ -204,23 +236,26 @@ def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Runnin
     Spark moves shards between workers; one that comes back finds its plan compiled, as long as
     nothing was registered meanwhile.
     """
-    state = ShardState()
+    state, stored = ShardState(), StateFiles()
     if epoch > 0:
-        path = home.state(epoch, shard)
-        if not path.exists():
-            raise wire.absent(home, epoch)
-        state = wire.read_state(home, epoch, shard)
+        try:
+            state, stored = wire.loaded(home, epoch, shard)
+        except FileNotFoundError:
+            raise wire.absent(home, epoch) from None
     compiled_at = None if stale is None else stale.registry.changed
     registry = registry_at(home, epoch, None if stale is None else stale.registry)
     if stale is not None and stale.registry is registry and registry.changed == compiled_at:
-        return _revived(home, shard, stale, state)
+        return _revived(home, shard, stale, state, stored)
     running = _planned(home, shard, state, registry)
+    running.stored = stored
     for run in running.runs.values():
         run.compile()
     return running
 
 
-def _revived(home: Home, shard: int, stale: _Running, state: ShardState) -> _Running:
+def _revived(
+    home: Home, shard: int, stale: _Running, state: ShardState, stored: StateFiles
+) -> _Running:
     """Fresh state under a plan that was compiled before."""
     runs = {}
     for name, old in stale.runs.items():
@@ -232,7 +267,7 @@ def _revived(home: Home, shard: int, stale: _Running, state: ShardState) -> _Run
     for name, operator in state.operators.items():
         operator.adopt(stale.state.operators[name])
         operator.reprice(site, stale.registry)
-    return _Running(state, stale.registry, runs, stale.asked)
+    return _Running(state, stale.registry, runs, stale.asked, stored)
 
 
 def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _Running:
@@ -257,6 +292,7 @@ def _run_page(
     page: Page,
     came: Mapping[str, Brought],
     files: dict[str, int],
+    attempt: str,
 ) -> int:
     if page.changes:
         _change(home, shard, running, page)
@@ -270,11 +306,11 @@ def _run_page(
     losses = losses_of(running.registry, running.runs)
     _mark(block, running.asked, losses)
     if len(block.value):
-        path = home.answers(page.number, shard)
+        path = home.answers(page.number, shard, attempt)
         files[home.file_of(path)] = write_block(path, block, epoch=page.number)
     rows = _rows(given, losses)
     for serial, part in enumerate(rows):
-        path = home.rows(page.number, shard, serial)
+        path = home.rows(page.number, shard, serial, attempt)
         files[home.file_of(path)] = write_rows(path, part, epoch=page.number)
     return len(block.value) + sum(len(part.to) for part in rows)
 

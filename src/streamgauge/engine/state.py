@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 
 from streamgauge.engine.operator import Arrays, PageOperator, page_module
 from streamgauge.engine.progress import StreamState
+from streamgauge.engine.state_files import StateFiles, naming, read_packed
 from streamgauge.engine.stream_state import pack_stream, unpack_stream
 from streamgauge.kernel.errors import StateTooOld
-from streamgauge.kernel.files import damaged, reading
+from streamgauge.kernel.files import damaged
 from streamgauge.kernel.wire import Packed, pack, unpack
+from streamgauge.log.commits import state_files
 from streamgauge.log.home import Home
 from streamgauge.plan.technique import techniques
 
@@ -33,6 +35,11 @@ class ShardState:
 
 def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
     """Write a shard's state; equal state gives equal bytes."""
+    return pack(packed(state, shard, shards))
+
+
+def packed(state: ShardState, shard: int, shards: int) -> Packed:
+    """A shard's state as named arrays and plain values."""
     arrays: Arrays = {}
     streams = {
         name: pack_stream(f"{serial}", stream, arrays)
@@ -44,18 +51,29 @@ def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
             [name, operator.pack(f"operator/{serial}", arrays)]
             for serial, (name, operator) in enumerate(state.operators.items())
         ]
-    return pack(Packed(KIND, VERSION, values, arrays))
+    return Packed(KIND, VERSION, values, arrays)
 
 
 def read_state(home: Home, epoch: int, shard: int) -> ShardState:
     """State of a shard after an epoch; FileNotFoundError where none is there any more."""
-    path, what = home.state(epoch, shard), f"state of shard {shard} after epoch {epoch}"
-    data = path.read_bytes()
-    with reading(path, what):
-        try:
-            return from_bytes(data, shard, home.shards)
-        except StateTooOld as error:
-            raise StateTooOld(error.what, f"{path}: {error.detail}", error.hint) from error
+    return _state(home, epoch, shard, remember=False)[0]
+
+
+def loaded(home: Home, epoch: int, shard: int) -> tuple[ShardState, StateFiles]:
+    """State of a shard after an epoch and what is stored of it, for whoever goes on from it."""
+    return _state(home, epoch, shard, remember=True)
+
+
+def read_arrays(home: Home, epoch: int, shard: int) -> Packed:
+    """The stored form of the state of a shard after an epoch."""
+    return read_packed(home, epoch, shard, kind=KIND, version=VERSION)[0]
+
+
+def _state(home: Home, epoch: int, shard: int, *, remember: bool) -> tuple[ShardState, StateFiles]:
+    found, files = read_packed(home, epoch, shard, kind=KIND, version=VERSION, remember=remember)
+    what = f"state of shard {shard} after epoch {epoch}"
+    with naming(home.root / files.names[-1], what):
+        return _unpacked(found, shard, home.shards), files
 
 
 def shards_of(data: bytes) -> int:
@@ -65,16 +83,22 @@ def shards_of(data: bytes) -> int:
 
 def absent(home: Home, epoch: int) -> StateTooOld:
     """The error of state that should be there."""
+    listed = [path for k in range(home.shards) for path in state_files(home, epoch, k)]
+    gone = [path for path in listed if not path.exists()]
     folder = home.state(epoch, 0).parent
-    there = len(list(folder.glob("shard-*.sgst")))
     return damaged(
-        folder, f"state after epoch {epoch}", f"it has {there} files for {home.shards} shards"
+        gone[0] if gone else folder,
+        f"state after epoch {epoch}",
+        f"{len(gone)} of {len(listed)} files for {home.shards} shards are absent",
     )
 
 
 def from_bytes(data: bytes, shard: int, shards: int) -> ShardState:
     """Read a shard's state, or refuse it."""
-    packed = unpack(data, kind=KIND, version=VERSION)
+    return _unpacked(unpack(data, kind=KIND, version=VERSION), shard, shards)
+
+
+def _unpacked(packed: Packed, shard: int, shards: int) -> ShardState:
     streams = {
         name: unpack_stream(f"{serial}", values, packed.arrays, shard, shards)
         for serial, (name, values) in enumerate(packed.values["streams"].items())

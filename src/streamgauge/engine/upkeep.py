@@ -12,10 +12,16 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from streamgauge.engine import state as wire
-from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.errors import BindError, StateTooOld
 from streamgauge.kernel.time import Duration, DurationLike, Instant, duration
-from streamgauge.kernel.wire import unpack
 from streamgauge.log.clearing import followers, promise_no_longer, remove_cleared
+from streamgauge.log.commits import (
+    files_of,
+    lists_state,
+    read_commit,
+    remove_unlisted,
+    state_files,
+)
 from streamgauge.log.compaction import (
     Small,
     compacted,
@@ -54,15 +60,23 @@ def kept_for(value: DurationLike) -> Duration:
 
 
 def sweep(home: Home) -> None:
-    """Remove what writers of this home left half written when they were killed.
+    """Remove what writers of this home left when they were killed: half files, lost attempts.
 
     Only the process that runs the home may do so. Others write to the inbox, which is left alone.
     """
-    begun = home.committed() + 1
-    shards = (home.state(begun, 0).parent, home.answers(begun, 0).parent)
-    for folder in (home.journal, home.registry, home.commits, *shards):
+    for folder in (home.journal, home.registry, home.commits):
         for partial in folder.glob(".*.tmp"):
             partial.unlink(missing_ok=True)
+    epoch = home.committed()
+    for begun in (home.state(epoch + 1, 0), home.answers(epoch + 1, 0)):
+        remove_unlisted(begun.parent, home, ())
+    try:
+        found = read_commit(home, epoch)
+    except (FileNotFoundError, StateTooOld):
+        return
+    if lists_state(found):
+        for done in (home.state(epoch, 0), home.answers(epoch, 0)):
+            remove_unlisted(done.parent, home, files_of(found))
 
 
 @dataclass(slots=True)
@@ -217,10 +231,8 @@ def _pages_in_state(home: Home) -> set[int]:
     found: set[int] = set()
     epoch = home.committed()
     for shard in range(home.shards):
-        path = home.state(epoch, shard)
-        if path.exists():
-            packed = unpack(path.read_bytes(), kind=wire.KIND, version=wire.VERSION)
-            for name, array in packed.arrays.items():
+        if state_files(home, epoch, shard)[-1].exists():
+            for name, array in wire.read_arrays(home, epoch, shard).arrays.items():
                 if name.rpartition("/")[2] == "page":
                     found.update(array.tolist())
     return found

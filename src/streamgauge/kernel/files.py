@@ -24,10 +24,35 @@ from streamgauge.kernel.errors import EngineFailure, StateTooOld, StreamgaugeErr
 CHECK = "crc32"
 _CHECKED = re.compile(rb',?"crc32":(\d{1,10})\}$')
 _TAIL = 32
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file that is whole or absent after any crash."""
+    with _written_beside(path, data) as partial:
+        partial.replace(path)
+
+
+def write_new(path: Path, data: bytes) -> bool:
+    """Write a file that is whole or absent, unless one is there; whether it was written."""
+    with _written_beside(path, data) as partial:
+        try:
+            os.link(partial, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            # A store without links: only the one process that commits comes here.
+            if path.exists():
+                return False
+            partial.replace(path)
+        return True
+
+
+@contextmanager
+def _written_beside(path: Path, data: bytes) -> Iterator[Path]:
+    """A file that is on the disk under another name, which goes unless it was renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
@@ -35,7 +60,7 @@ def write_whole(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
+        yield partial
     except OSError as error:
         partial.unlink(missing_ok=True)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -45,6 +70,8 @@ def write_whole(path: Path, data: bytes) -> None:
                 "free some space and start again: it goes on from the last committed epoch",
             ) from error
         raise
+    else:
+        partial.unlink(missing_ok=True)
 
 
 def sync_directory(directory: Path) -> None:
@@ -58,11 +85,20 @@ def sync_directory(directory: Path) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON as a whole file, an object with its checksum; equal values give equal bytes."""
+    write_whole(path, _json(value))
+
+
+def put_json(path: Path, value: Any) -> bool:
+    """Write JSON as a whole file unless one is there; whether it was written."""
+    return write_new(path, _json(value))
+
+
+def _json(value: Any) -> bytes:
     text = json.dumps(value, separators=(",", ":")).encode()
     if isinstance(value, dict):
         comma = b"," if value else b""
         text = b'%s%s"crc32":%d}' % (text[:-1], comma, zlib.crc32(text))
-    write_whole(path, text)
+    return text
 
 
 def read_json(path: Path, what: str = "a record") -> Any:

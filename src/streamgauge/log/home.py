@@ -134,17 +134,21 @@ class Home:
         """Dead letters of a stream."""
         return self.root / "dead" / stream
 
-    def state(self, epoch: int, shard: int) -> Path:
-        """State of a shard after an epoch."""
-        return self.root / "state" / number_name(epoch, "") / f"shard-{shard}.sgst"
+    def state(self, epoch: int, shard: int, attempt: str = "") -> Path:
+        """State that an attempt leaves of a shard after an epoch; earlier releases name none."""
+        return (
+            self.root / "state" / number_name(epoch, "") / _name(f"shard-{shard}", attempt, "sgst")
+        )
 
-    def answers(self, epoch: int, shard: int) -> Path:
-        """Answers a shard gave in an epoch."""
-        return self.root / "answers" / number_name(epoch, "") / f"shard-{shard}.arrow"
+    def answers(self, epoch: int, shard: int, attempt: str = "") -> Path:
+        """Answers that an attempt has a shard give in an epoch."""
+        name = _name(f"shard-{shard}", attempt, "arrow")
+        return self.root / "answers" / number_name(epoch, "") / name
 
-    def rows(self, epoch: int, shard: int, serial: int) -> Path:
+    def rows(self, epoch: int, shard: int, serial: int, attempt: str = "") -> Path:
         """Rows a shard gave as answers in an epoch; one file for each set of columns."""
-        return self.root / "answers" / number_name(epoch, "") / f"rows-{shard}-{serial}.arrow"
+        name = _name(f"rows-{shard}-{serial}", attempt, "arrow")
+        return self.root / "answers" / number_name(epoch, "") / name
 
     def file_of(self, path: Path) -> str:
         """Name of a file below this directory, as records have it."""
@@ -166,6 +170,11 @@ class Home:
     def commit(self, epoch: int) -> Path:
         """Commit file of an epoch."""
         return self.commits / number_name(epoch, ".json")
+
+
+def _name(what: str, attempt: str, suffix: str) -> str:
+    """Name of a file of an epoch: what it holds, and whose work it is."""
+    return f"{what}.{attempt}.{suffix}" if attempt else f"{what}.{suffix}"
 
 
 def check_directory_name(kind: str, name: str) -> None:

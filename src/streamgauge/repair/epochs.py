@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import read_snapshot
+from streamgauge.engine.state_files import naming
+from streamgauge.kernel import wire_changes
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.files import number_name, numbered
+from streamgauge.kernel.wire import kind_of, unpack
 from streamgauge.log import inbox
+from streamgauge.log.commits import lists_state, read_commit, state_files
 from streamgauge.log.home import CLEARED, Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.repair.finding import RECOMPUTE, REMOVE, REWRITE, SET_ASIDE, Notes
 from streamgauge.results.blocks import read_block
-from streamgauge.results.change_log import read_commit
 from streamgauge.results.row_blocks import read_rows
 
 _LOST_PAGE = (
@@ -129,7 +132,11 @@ class Epochs:
             if epoch <= self.cleared:
                 continue
             path = self.home.commit(epoch)
-            means = "figures of this epoch cannot be read, and its answers cannot be checked"
+            means = (
+                "the job cannot go on"
+                if epoch == self.committed
+                else "answers and figures of this epoch cannot be read"
+            )
             what = f"the commit of epoch {epoch}"
             with self.notes.looking(path, what, means, repair=RECOMPUTE):
                 found = read_commit(self.home, epoch)
@@ -149,8 +156,11 @@ class Epochs:
             listed.update(receipt.get("files", {}))
         names = set(listed)
         for number in range(max(found["start"], self.cleared) + 1, epoch + 1):
-            folder = self.home.answers(number, 0).parent
-            names.update(self.home.file_of(path) for path in folder.glob("[!.]*.arrow"))
+            there = map(self.home.file_of, self.home.answers(number, 0).parent.glob("[!.]*.arrow"))
+            if lists_state(found):
+                self._left_over(name for name in there if name not in listed)
+            else:
+                names.update(there)
         for name in sorted(names):
             path = self.home.root / name
             number = int(path.parent.name)
@@ -163,29 +173,51 @@ class Epochs:
                 else:
                     read_block(path)
 
+    def _left_over(self, names: Iterable[str]) -> None:
+        for name in sorted(names):
+            self.notes.add(
+                self.home.root / name,
+                "a file of an attempt that does not count",
+                "a crash or a retry left it",
+                "nothing",
+                repair=REMOVE,
+                harmless=True,
+            )
+
     def _look_at_state(self) -> None:
-        root = self.home.root / "state"
-        kept = sorted(int(e.name) for e in os.scandir(root)) if root.is_dir() else []
-        for epoch in [n for n in kept if n <= self.committed]:
+        looked: set[Path] = set()
+        # Where a commit cannot be read, so are the names of the files; both are made again.
+        for epoch in sorted(self.commits, reverse=True):
             newest = epoch == self.committed
             for shard in range(self.home.shards):
-                path = self.home.state(epoch, shard)
-                if not newest and not path.exists():
-                    continue
-                means = "the job cannot go on" if newest else "nothing: newer state is kept"
-                repair = RECOMPUTE if newest else REMOVE
-                what = f"state of shard {shard} after epoch {epoch}"
-                with self.notes.looking(path, what, means, repair=repair):
-                    wire.read_state(self.home, epoch, shard)
-        if self.committed and self.committed not in kept:
-            for shard in range(self.home.shards):
-                self.notes.add(
-                    self.home.state(self.committed, shard),
-                    f"state of shard {shard} after epoch {self.committed}",
-                    "it is absent",
-                    "the job cannot go on",
-                    repair=RECOMPUTE,
-                )
+                for path in reversed(state_files(self.home, epoch, shard)):
+                    if path in looked or not (newest or path.exists()):
+                        continue
+                    looked.add(path)
+                    if self._look_at_state_file(path, epoch, shard):
+                        break
+        root = self.home.root
+        if len(self.commits) == self.committed - self.cleared and all(
+            map(lists_state, self.commits.values())
+        ):
+            there = (p for p in root.glob("state/*/[!.]*") if int(p.parent.name) <= self.committed)
+            self._left_over(self.home.file_of(path) for path in there if path not in looked)
+
+    def _look_at_state_file(self, path: Path, epoch: int, shard: int) -> bool:
+        """Look at one file of state; whether it is whole, so that none before it is needed."""
+        newest = epoch == self.committed
+        means = "the job cannot go on" if newest else "nothing: newer state is kept"
+        repair = RECOMPUTE if newest else REMOVE
+        what = f"state of shard {shard} after epoch {epoch}"
+        whole = False
+        with self.notes.looking(path, what, means, repair=repair), naming(path, what):
+            data = path.read_bytes()
+            whole = kind_of(data) != wire_changes.KIND
+            if whole:
+                wire.from_bytes(data, shard, self.home.shards)
+            else:
+                unpack(data, kind=wire_changes.KIND, version=wire_changes.VERSION)
+        return whole
 
 
 def oldest_start(home: Home) -> int:

@@ -20,6 +20,8 @@ from streamgauge.engine.commit import commit
 from streamgauge.engine.shard import Receipt
 from streamgauge.kernel.errors import StateTooOld, StreamgaugeError
 from streamgauge.kernel.files import write_whole
+from streamgauge.kernel.wire import pack
+from streamgauge.log.commits import remove_unlisted, state_files
 from streamgauge.log.home import CLEARED, Home
 from streamgauge.repair.epochs import Epochs
 from streamgauge.repair.finding import RECOMPUTE, Finding, Notes
@@ -36,7 +38,7 @@ def recompute(epochs: Epochs, notes: Notes) -> None:
     scratch = replace(home, path=str(home.root / SCRATCH))
     _clean(scratch)
     try:
-        start = _start(epochs, min(map(_epoch, damaged)))
+        start = _start(epochs, min(_epoch(epochs, finding) for finding in damaged))
         _furnish(home, scratch, start)
         receipts = _replay(epochs, scratch, start, damaged)
     except (StreamgaugeError, OSError) as error:
@@ -53,9 +55,11 @@ def recompute(epochs: Epochs, notes: Notes) -> None:
         _clean(scratch)
 
 
-def _epoch(finding: Finding) -> int:
-    """The epoch that a damaged file belongs to."""
+def _epoch(epochs: Epochs, finding: Finding) -> int:
+    """The epoch that a damaged file belongs to; files of older epochs hold newest state."""
     path = Path(finding.path)
+    if path.parts[0] == "state":
+        return epochs.committed
     return int(path.stem if path.parent.name == "commits" else path.parent.name)
 
 
@@ -90,7 +94,7 @@ def _furnish(home: Home, scratch: Home, start: int) -> None:
         if path.exists():
             (scratch.root / path.name).symlink_to(path)
     for shard in range(home.shards) if start else ():
-        write_whole(scratch.state(start, shard), home.state(start, shard).read_bytes())
+        write_whole(scratch.state(start, shard), pack(wire.read_arrays(home, start, shard)))
 
 
 def _replay(
@@ -103,14 +107,14 @@ def _replay(
         epochs.notes.seen()
         receipts = [shards.run(scratch, k, start, stop) for k in range(scratch.shards)]
         found[stop] = start, receipts, time.perf_counter() - begun
-        shutil.rmtree(scratch.state(start, 0).parent, ignore_errors=True)
+        commit(scratch, *found[stop])
         start = stop
     return found
 
 
 def _stops(epochs: Epochs, start: int, damaged: Iterable[Finding]) -> list[int]:
     """Where a replay stops: at each commit, so that what it says is what was committed."""
-    wanted = list(map(_epoch, damaged))
+    wanted = [_epoch(epochs, finding) for finding in damaged]
     known = {*wanted, *epochs.commits}
     known |= {found["start"] for found in epochs.commits.values()}
     last = min((n for n in known if n >= max(wanted)), default=max(wanted))
@@ -124,22 +128,46 @@ def _put(
     receipts: dict[int, tuple[int, list[Receipt], float]],
 ) -> str:
     """Put one file in its place; return why not, or nothing."""
-    home, number = epochs.home, _epoch(finding)
+    home, number = epochs.home, _epoch(epochs, finding)
     path = home.root / finding.path
     if path.parent.name == "commits":
-        start, given, seconds = receipts[number]
-        path.unlink(missing_ok=True)
-        commit(home, start, given, seconds)
+        _put_commit(epochs, scratch, *receipts[number])
         return ""
-    made = scratch.root / finding.path
-    if not made.exists():
+    named = path.name.partition(".")[0]
+    if path.relative_to(home.root).parts[0] == "state":
+        shard = int(named.removeprefix("shard-"))
+        data = pack(wire.read_arrays(scratch, number, shard))
+        # As a whole under the last name, so that nothing before it is read.
+        path.unlink(missing_ok=True)
+        write_whole(state_files(home, number, shard)[-1], data)
+        return ""
+    made = (scratch.root / finding.path).parent.glob(f"{named}.*arrow")
+    data = next((found.read_bytes() for found in made), b"")
+    if not data:
         return "the journal gives no such file"
-    data = made.read_bytes()
     told = _committed(epochs, finding.path)
     if told is not None and told != zlib.crc32(data):
         return "what the journal gives now is not what was committed"
     write_whole(path, data)
     return ""
+
+
+def _put_commit(
+    epochs: Epochs, scratch: Home, start: int, receipts: list[Receipt], seconds: float
+) -> None:
+    """Put a commit in its place, with the files that it lists."""
+    home, stop = epochs.home, receipts[0].epoch
+    names = [name for receipt in receipts for name in receipt.files]
+    if stop == epochs.committed:
+        names += [name for receipt in receipts for name in receipt.state]
+    for name in names:
+        write_whole(home.root / name, (scratch.root / name).read_bytes())
+    home.commit(stop).unlink(missing_ok=True)
+    commit(home, start, receipts, seconds)
+    for number in range(start + 1, stop + 1):
+        remove_unlisted(home.answers(number, 0).parent, home, names)
+    if stop == epochs.committed:
+        remove_unlisted(home.state(stop, 0).parent, home, names)
 
 
 def _committed(epochs: Epochs, name: str) -> int | None:

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 
 from streamgauge.contracts.answer import Answer, Charge
 from streamgauge.contracts.schema import ANSWERS
-from streamgauge.kernel.files import damaged, number_name, numbered, read_json
+from streamgauge.kernel.files import number_name, numbered
+from streamgauge.log.commits import answer_files, read_commit
 from streamgauge.log.home import Home
 from streamgauge.log.journal import refuse_cleared
 from streamgauge.results.blocks import read_block
@@ -25,11 +26,7 @@ from streamgauge.results.blocks import read_block
 
 def epoch_answers(home: Home, epoch: int, names: Collection[str] | None = None) -> pa.Table:
     """Answers of one epoch, or those of some queries, by event time."""
-    blocks = [
-        read_block(path, names)
-        for shard in range(home.shards)
-        if (path := home.answers(epoch, shard)).exists()
-    ]
+    blocks = [read_block(path, names) for path in answer_files(home, epoch)]
     table = pa.concat_tables(blocks) if blocks else ANSWERS.empty_table()
     times = np.asarray(table["as_of"].cast(pa.int64()).to_numpy())
     return table.take(pa.array(np.argsort(times, kind="stable")))
@@ -78,15 +75,6 @@ def commits(home: Home, after: int = 0) -> list[dict[str, Any]]:
     return [
         read_commit(home, number) for number in numbered(home.commits, ".json") if number > after
     ]
-
-
-def read_commit(home: Home, epoch: int) -> dict[str, Any]:
-    """What one commit says."""
-    path, what = home.commit(epoch), f"the commit of epoch {epoch}"
-    found = read_json(path, what)
-    if not isinstance(found, dict) or found.get("epoch") != epoch or "seconds" not in found:
-        raise damaged(path, what, f"it is not one of epoch {epoch}")
-    return found
 
 
 def export_parquet(home: Home, directory: Path, *, after: int = 0) -> list[Path]:

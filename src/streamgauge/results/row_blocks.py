@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.contracts.row_change import RowChange
-from streamgauge.kernel.files import damaged, number_name, reading
+from streamgauge.kernel.files import damaged, reading
+from streamgauge.log.commits import row_files
 from streamgauge.log.home import Home
 from streamgauge.log.segments import reading_arrow
 from streamgauge.results.arrow_file import read_table, write_table
@@ -192,8 +193,7 @@ def epoch_blocks(
     home: Home, epoch: int, names: Collection[str] | None = None
 ) -> Iterator[pa.Table]:
     """Rows that some queries or all gave in one epoch; a table for each set of columns."""
-    folder = home.root / "answers" / number_name(epoch, "")
-    for path in sorted(folder.glob("rows-*.arrow")):
+    for path in row_files(home, epoch):
         table = read_rows(path, names)
         if table is not None and table.num_rows:
             yield table
@@ -201,9 +201,8 @@ def epoch_blocks(
 
 def epoch_row_counts(home: Home, epoch: int) -> Counter[tuple[str, int]]:
     """How many changes of rows each query, by name and version, gave in one epoch."""
-    folder = home.root / "answers" / number_name(epoch, "")
     counts: Counter[tuple[str, int]] = Counter()
-    for path in folder.glob("rows-*.arrow"):
+    for path in row_files(home, epoch):
         table, names = _read(path)
         codes = table["to"].combine_chunks().flatten().to_numpy()
         given = np.bincount(codes, minlength=len(names)).tolist()

@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool as in_thread
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.kernel.errors import StreamgaugeError
-from streamgauge.kernel.files import number_name
+from streamgauge.log.commits import row_files
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import as_answers, epoch_answers, epochs_after
 from streamgauge.results.row_blocks import as_row_changes, epoch_rows, names_in
@@ -138,9 +138,8 @@ class Batch:
 
 def names_of_rows(home: Home, epoch: int) -> set[str]:
     """Queries that rows of an epoch go to, read without the rows."""
-    folder = home.root / "answers" / number_name(epoch, "")
     found: set[str] = set()
-    for path in folder.glob("rows-*.arrow"):
+    for path in row_files(home, epoch):
         found |= names_in(path)
     return found
 

@@ -14,6 +14,7 @@ from streamgauge.engine.lander import Lander
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.kernel.files import write_whole
 from streamgauge.kernel.wire import pack, unpack
+from streamgauge.log.commits import state_files
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import as_answers
 from tests.engine.test_wire_golden import golden, small_life, write_plant, write_ticks
@@ -36,8 +37,9 @@ def left_by(version: int, root: Path) -> sg.Gauge:
     gauge.stop()
     shard.forget(gauge.home)
     data, _ = golden(version)
-    assert data != gauge.home.state(EPOCH, 0).read_bytes() or version == wire.VERSION
-    write_whole(gauge.home.state(EPOCH, 0), data)
+    (path,) = state_files(gauge.home, EPOCH, 0)
+    assert data != path.read_bytes() or version == wire.VERSION
+    write_whole(path, data)
     return gauge
 
 
@@ -76,7 +78,7 @@ def test_a_state_of_a_later_release_is_refused_and_that_of_an_older_goes_on(
     spark: SparkSession, version: int, expected: list[str], tmp_path: Path
 ) -> None:
     gauge = left_by(version, tmp_path / "life")
-    path = gauge.home.state(EPOCH, 0)
+    (path,) = state_files(gauge.home, EPOCH, 0)
     kept = path.read_bytes()
     later = unpack(kept, kind=wire.KIND, version=wire.VERSION)
     later.version = wire.VERSION + 1
@@ -98,5 +100,5 @@ def goes_on(home: Home, expected: list[str]) -> None:
     with sg.connect(home.root).start() as again:
         again.drain(timeout=300)
     assert told(again) == expected
-    data = home.state(home.committed(), 0).read_bytes()
+    data = state_files(home, home.committed(), 0)[0].read_bytes()
     assert unpack(data, kind=wire.KIND, version=wire.VERSION).version == wire.VERSION

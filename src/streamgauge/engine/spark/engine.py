@@ -65,6 +65,7 @@ class SparkEngine:
         self.session: SparkSession = open_session(master, settings)
         alone = str(self.session.sparkContext.master).startswith("local")
         self.options["spread"] = "no" if alone else "yes"
+        self.options["application"] = str(self.session.sparkContext.applicationId)
         self._trying: Trying | None = None
         self._seen = 0.0
 

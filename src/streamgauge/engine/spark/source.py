@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from streamgauge.engine import shard
@@ -63,6 +64,7 @@ class JournalReader(DataSourceStreamReader):
     def __init__(self, options: dict[str, str]) -> None:
         self.home = home_of(options)
         self.exchange = {"yes": True, "no": False}.get(options.get("exchange", ""))
+        self.application = options.get("application", "")
         self.max_rows = int(options["max_rows"])
         kept = options.get("keep_answers", "")
         self.keep_answers = int(kept) if kept else None
@@ -119,7 +121,10 @@ class JournalReader(DataSourceStreamReader):
             rows = [(k, part.number, data) for k, data in enumerate(packets)]
         else:
             assert isinstance(partition, Share)
-            receipt = shard.run(self.home, partition.shard, partition.start, partition.stop)
+            mine = attempt(self.application)
+            receipt = shard.run(
+                self.home, partition.shard, partition.start, partition.stop, attempt=mine
+            )
             rows = [(partition.shard, RECEIPT, receipt.to_bytes())]
         set_aside()
         yield from _batches(rows, partition.start, partition.stop)
@@ -169,9 +174,16 @@ class Fold:
             )
         home = home_of(self.options)
         ordered = [sent[part] for part in sorted(sent)]
-        receipt = shard.run(home, number, start, stop, ordered)
+        mine = attempt(self.options.get("application", ""))
+        receipt = shard.run(home, number, start, stop, ordered, mine)
         set_aside()
         yield from _batches([(number, RECEIPT, receipt.to_bytes())], start, stop)
+
+
+def attempt(application: str) -> str | None:
+    """A name that no other attempt at a task has, of this application or of another."""
+    context = TaskContext.get()
+    return None if context is None else f"{application}-{context.taskAttemptId()}"
 
 
 def home_of(options: dict[str, str]) -> Home:
