@@ -87,10 +87,12 @@ def _of_numbers(registry: Registry, standing: Standing, states: list[ShardState]
     what = "groups"
     for state in states:
         stream = state.streams.get(standing.query.stream)
-        piece = None if stream is None else stream.pieces.get(key)
-        if stream is None or piece is None:
+        inputs = [] if stream is None else list(stream.inputs.values())
+        held = next((one for one in inputs if key in one.pieces), None)
+        if held is None:
             continue
-        nbytes += piece_bytes(piece)
+        piece = held.pieces[key]
+        nbytes += piece_bytes(held, key)
         if isinstance(piece, PortfolioPiece):
             what = "latest values"
             count += len(piece.x.value)

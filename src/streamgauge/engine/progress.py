@@ -17,6 +17,7 @@ from streamgauge.engine.calendar import Calendar, merged
 from streamgauge.engine.decay_piece import DecayPiece
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
+from streamgauge.engine.leaving import release, settle_names
 from streamgauge.engine.naming import Groups, Series
 from streamgauge.engine.pane_piece import UNSET, PanePiece, needed_panes
 from streamgauge.engine.partial import Partial
@@ -179,6 +180,7 @@ class StreamRun:
                     piece.seat(bench, self.registry, queries)
                     pieces[key.text()] = piece
             held.pieces = pieces
+            settle_names(held, plan)
 
     def seat(self, epoch: int) -> None:
         """Let the changes of an epoch take effect: make, drop and compile pieces."""
@@ -193,11 +195,15 @@ class StreamRun:
         if state.first != UNSTARTED:
             for name in self.parts:
                 self._open(name, epoch)
+        self._release()
+
+    def _release(self) -> None:
+        for name, plan in self.parts.items():
+            release(self.state.inputs[name], plan)
 
     def _seat_input(self, name: str, epoch: int) -> None:
         plan, held = self.parts[name], self.state.inputs[name]
-        for column in plan.words():
-            held.words.setdefault(column, Interner())
+        settle_names(held, plan)
         bench = self.bench(name)
         pieces: dict[str, Piece] = {}
         fresh: list[Piece] = []
@@ -358,7 +364,9 @@ class StreamRun:
         Rows that were not brought are read here.
         """
         opened, self.opened = self.opened, []
-        return opened + self._advance(page, brought)
+        given = opened + self._advance(page, brought)
+        self._release()
+        return given
 
     def _advance(self, page: Page, brought: Brought | None) -> list[Given]:
         state, stream = self.state, self.stream

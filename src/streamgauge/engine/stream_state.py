@@ -29,7 +29,8 @@ from streamgauge.engine.rows import Rows
 from streamgauge.engine.summary_piece import SummaryPiece, Top
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
-from streamgauge.kernel.wire import Array
+from streamgauge.kernel.passing_names import PassingNames
+from streamgauge.kernel.wire import Array, Packed, pack
 from streamgauge.operators.emission import MEMORY
 from streamgauge.operators.portfolio import Latest
 from streamgauge.plan.sharing import PortfolioKey, TableKey
@@ -42,6 +43,8 @@ _FADING = ("sums", "at", "late", "late_at")
 _RINGS = ("x", "y", "w", "ts", "group", "total")
 _TALLY = ("total", "fine", "coarse")
 _ROWS = ("eff", "tick", "ts")
+
+TABLES = (PanePiece, RingPiece, SummaryPiece, DecayPiece)
 
 Arrays = dict[str, Array]
 
@@ -70,7 +73,8 @@ def _pack_input(prefix: str, held: InputState, arrays: Arrays) -> dict[str, Any]
     pack_combiner(f"{prefix}/series", held.series.combiner, arrays)
     arrays[f"{prefix}/series/local"] = np.array(held.series.local, np.int32)
     return {
-        "words": {name: interner.values for name, interner in held.words.items()},
+        "words": {name: interner.listed() for name, interner in held.words.items()},
+        "passing": [n for n, names in held.words.items() if isinstance(names, PassingNames)],
         "series": held.series.names.values,
         "numbers": list(held.waiting.numbers),
         "codes": list(held.waiting.words),
@@ -111,8 +115,12 @@ def _unpack_input(
         _unpack_piece(f"{prefix}/{serial}", item, arrays, shard, shards)
         for serial, item in enumerate(values["pieces"])
     ]
+    passing = values.get("passing", ())
     return InputState(
-        words={name: Interner.of(words) for name, words in values["words"].items()},
+        words={
+            name: PassingNames(names) if name in passing else Interner.of(names)
+            for name, names in values["words"].items()
+        },
         series=Series(
             Interner.of(values["series"]),
             unpack_combiner(f"{prefix}/series", arrays),
@@ -191,7 +199,7 @@ def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
         return pack_deferral(prefix, piece, arrays)
     if isinstance(piece, BoundsPiece):
         return pack_bounds(prefix, piece, arrays)
-    assert isinstance(piece, (PanePiece, RingPiece, SummaryPiece, DecayPiece))
+    assert isinstance(piece, TABLES)
     groups = piece.groups
     pack_combiner(f"{prefix}/groups", groups.combiner, arrays)
     arrays[f"{prefix}/local"] = np.array(groups.local, np.int32)
@@ -217,11 +225,23 @@ def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
     return values
 
 
-def piece_bytes(piece: Piece) -> int:
-    """Bytes of a piece of work as it is stored."""
+def piece_bytes(held: InputState, text: str) -> int:
+    """Bytes of a piece of work as it is stored, with the names and the waiting rows it needs."""
+    piece = held.pieces[text]
     arrays: Arrays = {}
-    _pack_piece("", piece, arrays)
-    return sum(array.nbytes for array in arrays.values())
+    values = _pack_piece("", piece, arrays)
+    if isinstance(piece, TABLES):
+        predicate = piece.key.predicate()
+        read = {*piece.key.group_by, *piece.key.by, piece.key.x, piece.key.y, piece.key.weight}
+        read |= set(() if predicate is None else predicate.columns())
+    else:
+        pack_combiner("series", held.series.combiner, arrays)
+        values["series"] = [held.series.names.values, held.series.local]
+        read = {*held.words, *held.waiting.numbers}
+    values["words"] = [names.listed() for name, names in held.words.items() if name in read]
+    narrow = [[n for n in part if n in read] for part in (held.waiting.numbers, held.waiting.words)]
+    _pack_rows("waiting", held.waiting.narrowed(*narrow), arrays)
+    return len(pack(Packed("piece", 1, values, arrays)))
 
 
 def _unpack_piece(
@@ -269,10 +289,13 @@ def _unpack_piece(
 
 
 def _pack_summaries(prefix: str, piece: SummaryPiece, arrays: Arrays) -> dict[str, Any]:
+    listed = piece.names.listed.save(piece.names.listed.known)
+    arrays.update({f"{prefix}/listed/{name}": array for name, array in listed.items()})
     return {
         "newest": piece.newest,
         "vouched": piece.vouched,
         "n_panes": piece.n_panes,
+        "listed": None if piece.names.coded else list(listed),
         "tops": [list(top) for top in piece.tops.values()],
         "panes": pack_panes(f"{prefix}/pane", piece.panes, arrays),
         "late": pack_panes(f"{prefix}/late", piece.late, arrays),
@@ -286,6 +309,10 @@ def _unpack_summaries(
     piece.n_panes, piece.seats = values["n_panes"], seats
     piece.tops = {top[0]: Top(*top) for top in values["tops"]}
     unpack_panes(f"{prefix}/pane", values["panes"], arrays, piece.panes)
+    # Earlier releases counted numbers of names.
+    listed = values.get("listed")
+    piece.names.coded = listed is None
+    piece.names.listed.load({name: arrays[f"{prefix}/listed/{name}"] for name in listed or ()})
     unpack_panes(f"{prefix}/late", values["late"], arrays, piece.late)
     return piece
 

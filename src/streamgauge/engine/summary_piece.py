@@ -14,7 +14,7 @@ from streamgauge.engine.naming import Groups
 from streamgauge.engine.pane_piece import UNSET, needed_panes, shape_of
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Seats, grouped
 from streamgauge.engine.rows import Rows
-from streamgauge.kernel.keys import items, keys
+from streamgauge.engine.summary_names import SummaryNames, only_hashed
 from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
     CADENCES,
@@ -40,7 +40,7 @@ from streamgauge.operators.emission import (
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import TableKey
 from streamgauge.synopses.bank import Bank
-from streamgauge.synopses.questions import Distinct, Frequency, Quantile, Question, TopK
+from streamgauge.synopses.questions import Frequency, Quantile, Question, TopK
 from streamgauge.synopses.synopsis import Synopsis
 from streamgauge.windows.bank_panes import BankPanes
 from streamgauge.windows.panes import coverage_of
@@ -86,7 +86,10 @@ class SummaryPiece:
     seats: Seats = field(default_factory=Seats)
     tops: dict[int, Top] = field(default_factory=dict)
     compiled: tuple[Asking, ...] = ()
-    hashes: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    names: SummaryNames = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = SummaryNames(self.model)
 
     @classmethod
     def of(cls, key: TableKey, groups: Groups) -> SummaryPiece:
@@ -196,13 +199,13 @@ class SummaryPiece:
             missing = np.isnan(column)
             if self.model.takes == "keys" and bench.stream.schema.type(name) == "int":
                 column = np.where(missing, 0.0, column).astype(np.int64)
-            elif self._only_hashed:
+            elif only_hashed(self.model):
                 # The bits of the number, with one zero: int 1 and float 1.0 are one value.
                 column = (column + 0.0).view(np.int64)
         else:
             codes = rows.words[name]
             missing = codes < 0
-            column = self._words(bench, codes)
+            column = self.names.taken(bench.words[name], codes, bench.stream.schema.type(name))
         if self.key.y is not None:
             # The summed column goes beside the compared one; a row without it is compared still.
             column = np.stack((column, rows.numbers[self.key.y]), axis=1)
@@ -212,23 +215,6 @@ class SummaryPiece:
         """Whether the items are names, read as codes."""
         assert self.key.x is not None
         return bench.stream.schema.type(self.key.x) in ("string", "bool")
-
-    @property
-    def _only_hashed(self) -> bool:
-        """Whether items only matter as hashes: then the values are hashed, on every shard alike."""
-        return self.model.answers == (Distinct,)
-
-    def _words(self, bench: Bench, codes: Codes) -> Array:
-        """Names as numbers: hashes where only those count, else their place among the words."""
-        if self.model.takes != "keys" and not self._only_hashed:
-            return codes.astype(np.float64)
-        assert self.key.x is not None
-        words = bench.words[self.key.x].values
-        if len(words) > len(self.hashes):
-            fresh = items([str(word) for word in words[len(self.hashes) :]])
-            more = keys(fresh, seed=self.model.seed).view(np.int64)
-            self.hashes = np.concatenate((self.hashes, more))
-        return self.hashes[codes] if len(self.hashes) else np.zeros(len(codes), np.int64)
 
     def _fold(self, bench: Bench, rows: Rows, group: Codes, column: Array, part: slice) -> None:
         """Take a run of rows into their panes; rows older than what is kept are let go."""
@@ -326,11 +312,7 @@ class SummaryPiece:
         assert name is not None
         if not isinstance(question, Frequency) or not self._named(bench):
             return question
-        if self.model.takes == "keys":
-            return Frequency(
-                int(keys(items([str(question.item)]), seed=self.model.seed)[0].view("i8"))
-            )
-        return Frequency(float(bench.words[name].index.get(question.item, -1)))
+        return self.names.asked(question, bench.words[name], bench.stream.schema.type(name))
 
     def _answer(
         self, asking: Asking, tick: int, span: Span, bench: Bench, memory: Floats, given: _Answers
@@ -367,7 +349,13 @@ class SummaryPiece:
         """Give a list for each group: one answer for each item, which joins the group's name."""
         bank, counts = self.panes.window(end, asking.length)
         rows, texts = [], []
-        lists = bank.tops(asking.question)
+        question, name = asking.question, self.key.x
+        assert isinstance(question, TopK), "lists are of top items"
+        assert name is not None, "a summary has a column"
+        if self._named(bench):
+            lists = self.names.tops(bank, question, bench.words[name])
+        else:
+            lists = bank.tops(question)
         for group in np.flatnonzero(counts).tolist():
             for item, weight in lists[group]:
                 row = [0.0] * WIDTH
@@ -397,7 +385,7 @@ class SummaryPiece:
         known = json.loads(self.groups.texts[group] or "[]")
         plain = item.item() if isinstance(item, np.generic) else item
         if self._named(bench):
-            plain = bench.words[name].values[int(plain)]
+            plain = self.names.called(plain, bench.words[name], bench.stream.schema.type(name))
         elif isinstance(plain, float) and plain.is_integer():
             plain = int(plain)
         parts = plain.split(BETWEEN) if isinstance(plain, str) else [plain]

@@ -156,6 +156,12 @@ class HllBank(Bank):
         moved.few[places], moved.held[places] = self.few, self.held
         return moved
 
+    def chosen(self, groups: Ints) -> HllBank:
+        """Registers of some groups."""
+        new = HllBank(self.model, 0)
+        new.restore({name: table[groups] for name, table in self.save().items()})
+        return new
+
     def save(self) -> dict[str, Array]:
         """The tables themselves."""
         return {
