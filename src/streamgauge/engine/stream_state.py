@@ -174,9 +174,10 @@ def _unpack_rows(prefix: str, numbers: list[str], words: list[str], arrays: Arra
     )
 
 
-def _pack_memory(prefix: str, memory: Memories, arrays: Arrays) -> None:
+def _pack_memory(prefix: str, memory: Memories, arrays: Arrays, groups: int | None = None) -> None:
+    """Add what was answered last, of so many groups; room for more is no state."""
     arrays[f"{prefix}/who"] = np.array(memory.who, np.int64).reshape(len(memory.who), 2)
-    arrays[f"{prefix}/memory"] = memory.cells
+    arrays[f"{prefix}/memory"] = memory.cells[:, :groups]
 
 
 def _unpack_memory(prefix: str, arrays: Arrays) -> Memories:
@@ -203,24 +204,27 @@ def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
     groups = piece.groups
     pack_combiner(f"{prefix}/groups", groups.combiner, arrays)
     arrays[f"{prefix}/local"] = np.array(groups.local, np.int32)
-    _pack_memory(prefix, piece.seats.memory, arrays)
+    room = max(1, len(groups.texts))
+    _pack_memory(prefix, piece.seats.memory, arrays, room)
     values: dict[str, Any] = {"key": piece.key.text(), "texts": groups.texts}
     if isinstance(piece, PanePiece):
-        arrays[f"{prefix}/ring"] = piece.ring
-        arrays[f"{prefix}/late_ring"] = piece.late_ring
+        arrays[f"{prefix}/ring"] = piece.ring[:, :room]
+        arrays[f"{prefix}/late_ring"] = piece.late_ring[:, :room]
         if piece.key.exact:
-            arrays[f"{prefix}/limbs"] = piece.limbs
-            arrays[f"{prefix}/late_limbs"] = piece.late_limbs
+            arrays[f"{prefix}/limbs"] = piece.limbs[:, :room]
+            arrays[f"{prefix}/late_limbs"] = piece.late_limbs[:, :room]
         more = {"newest": piece.newest, "vouched": piece.vouched, "low": piece.low}
         return {**values, **more}
     if isinstance(piece, DecayPiece):
         for name in _FADING:
-            arrays[f"{prefix}/{name}"] = getattr(piece, name)
+            arrays[f"{prefix}/{name}"] = getattr(piece, name)[:room]
         return {**values, "vouched": piece.vouched}
     if isinstance(piece, SummaryPiece):
         return {**values, **_pack_summaries(prefix, piece, arrays)}
     for name in _RINGS:
-        arrays[f"{prefix}/ring/{name}"] = getattr(piece.rings, name)
+        arrays[f"{prefix}/ring/{name}"] = getattr(piece.rings, name)[
+            : max(1, len(piece.keys.interner))
+        ]
     pack_combiner(f"{prefix}/keys", piece.keys, arrays)
     return values
 
