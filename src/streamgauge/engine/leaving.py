@@ -240,13 +240,14 @@ def _release_names(held: Held, column: str) -> None:
     codes = waiting.get(column, np.empty(0, np.int32))
     combos = [pair for piece in held.pieces.values() for pair in _combos(piece, column)]
     items = [panes for piece in held.pieces.values() for panes in _items(piece, column)]
-    most = len(codes) + sum(len(keys.interner) for keys, _ in combos)
-    most += sum(len(values) for panes in items for values in panes.items())
-    if len(names) - most < LEAST or 2 * most > len(names):
+    if 2 * max((len(keys.interner) for keys, _ in combos), default=0) > len(names):
+        # Names are as few as keys; which of them are in use would take a pass over all keys.
         return
     parts = [_table(keys)[:, at] for keys, at in combos]
     parts += [values.astype(np.int64) for panes in items for values in panes.items()]
     number, kept = _numbers(len(names), [codes, *parts])
+    if len(names) - len(kept) < LEAST or 2 * len(kept) > len(names):
+        return
     held.words[column] = Interner.of(names.values[code] for code in kept.tolist())
     if column in waiting:
         waiting[column] = number[codes]

@@ -19,6 +19,7 @@ from streamgauge.kernel.keys import Items, items, keys
 from streamgauge.kernel.passing_names import TEXT, PassingNames
 from streamgauge.synopses.bank import Bank
 from streamgauge.synopses.exact import Exact
+from streamgauge.synopses.frequencies.listed import Listed
 from streamgauge.synopses.frequencies.space_saving_bank import SpaceSavingBank
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary
 from streamgauge.synopses.questions import Distinct, Frequency, Heavy, TopK
@@ -106,11 +107,30 @@ class SummaryNames:
         return self.listed.items(np.array([item], np.int64).view(np.uint64))[0]
 
     def tops(self, bank: Bank, question: TopK, names: Interner) -> list[tuple[Heavy, ...]]:
-        """Top lists of every group; exact ties go by name."""
-        if not isinstance(self.model, Exact):
+        """Top lists of every group; ties go by name, so that no seed or order decides them."""
+        if self.coded and not isinstance(self.model, Exact):
             return bank.tops(question)
-        exact = [bank.synopsis(group) for group in range(bank.n_groups)]
-        return [_by_name(one, question, names) for one in exact]  # type: ignore[arg-type]
+        found = []
+        for group in range(bank.n_groups):
+            one = bank.synopsis(group)
+            if isinstance(one, Exact):
+                found.append(_exact_by_name(one, question.k, names))
+            else:
+                assert isinstance(one, Listed), f"{one!r} lists nothing"
+                found.append(self._listed_by_name(one, question.k))
+        return found
+
+    def _listed_by_name(self, one: Listed, most: int) -> tuple[Heavy, ...]:
+        """The items of largest upper end, as the synopsis itself orders them but for ties."""
+        words, low, high = one._entries()
+        near = _reaching(np.lexsort((-low, -high)), most, high, low)
+        called = self.listed.items(words[near])
+        ends = (-high[near]).tolist(), (-low[near]).tolist(), called, near.tolist()
+        ranked = sorted(zip(*ends, strict=True))
+        return tuple(
+            Heavy(words[at].view(np.int64).item(), Estimate(-least, -least, -upper))
+            for upper, least, _, at in ranked[:most]
+        )
 
     def narrow(self, held: list[Array]) -> None:
         """Forget the texts of hashes that nobody counts."""
@@ -123,8 +143,8 @@ def held_words(bank: Bank) -> list[Words]:
     """Words that the groups of a bank of listed items hold."""
     if isinstance(bank, SpaceSavingBank):
         return [bank.words[bank.counts > 0.0]]
-    held = [bank.synopsis(group) for group in range(bank.n_groups)]
-    return [one._entries().words for one in held]  # type: ignore[attr-defined]
+    held = (bank.synopsis(group) for group in range(bank.n_groups))
+    return [one._entries().words for one in held if isinstance(one, Listed)]
 
 
 def _texts(names: Interner, places: Array) -> pa.Array:
@@ -133,12 +153,22 @@ def _texts(names: Interner, places: Array) -> pa.Array:
     return pa.array([names.values[place] for place in places.tolist()], TEXT)
 
 
-def _by_name(one: Exact, question: TopK, names: Interner) -> tuple[Heavy, ...]:
-    totals, most = one.totals, question.k
-    cut = np.partition(totals, -most)[-most] if len(totals) > most else 0.0
-    near = np.flatnonzero((totals >= cut) & (totals > 0.0)).tolist()
-    ranked = sorted((-totals[at], str(names.values[int(one.items[at])]), at) for at in near)
+def _exact_by_name(one: Exact, most: int, names: Interner) -> tuple[Heavy, ...]:
+    totals = one.totals
+    near = _reaching(np.argsort(-totals, kind="stable"), most, totals, totals)
+    called = [str(names.values[int(item)]) for item in one.items[near].tolist()]
+    ranked = sorted(zip((-totals[near]).tolist(), called, near.tolist(), strict=True))
     return tuple(
-        Heavy(one.items[at].item(), Estimate(total, total, total))
-        for total, at in ((float(totals[at]), at) for _, _, at in ranked[:most])
+        Heavy(one.items[at].item(), Estimate(-less, -less, -less))
+        for less, _, at in ranked[:most]
+        if less < 0.0
     )
+
+
+def _reaching(order: Array, most: int, high: Array, low: Array) -> Array:
+    """The first places of an order, with those that are equal to the last of them."""
+    if len(order) <= most:
+        return order
+    last = order[most - 1]
+    near: Array = np.flatnonzero((high > high[last]) | ((high == high[last]) & (low >= low[last])))
+    return near
