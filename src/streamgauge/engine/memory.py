@@ -45,10 +45,12 @@ class Memories:
             self.cells = wider
 
 
-def pack_memory(prefix: str, memory: Memories, arrays: dict[str, Array]) -> None:
-    """Add the arrays of a memory to `arrays`."""
+def pack_memory(
+    prefix: str, memory: Memories, arrays: dict[str, Array], groups: int | None = None
+) -> None:
+    """Add what was answered last, of so many groups; room for more is no state."""
     arrays[f"{prefix}/who"] = np.array(memory.who, np.int64).reshape(len(memory.who), 2)
-    arrays[f"{prefix}/memory"] = memory.cells
+    arrays[f"{prefix}/memory"] = memory.cells[:, :groups]
 
 
 def unpack_memory(prefix: str, arrays: dict[str, Array]) -> Memories:

@@ -17,6 +17,7 @@ from streamgauge.engine.memory import Memories
 from streamgauge.engine.pieces import Bench, Given
 from streamgauge.engine.row_answers import RowsGiven
 from streamgauge.engine.rows import Rows
+from streamgauge.kernel.columns import Combiner
 from streamgauge.kernel.wire import Array
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
@@ -24,6 +25,7 @@ from streamgauge.operators.emission import GIVEN, Span
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Key, Load, Technique, load
 from streamgauge.results.row_blocks import RowBlock
+from streamgauge.windows.bank_panes import BankPanes
 
 Arrays = dict[str, Array]
 T = TypeVar("T")
@@ -164,6 +166,24 @@ class Operator:
     def content(self) -> tuple[str, int]:
         """What the state is of, in words, and how many."""
         raise NotImplementedError
+
+    def release(self, least: int) -> None:
+        """Let go what has become useless, when it is at least so many groups or names."""
+
+    def fixed(self) -> tuple[str, ...]:
+        """Columns of names whose numbers cannot be given to others."""
+        return ()
+
+    def combos(self, column: str) -> list[tuple[Combiner, int]]:
+        """Where numbers of names of a column are parts of keys."""
+        return []
+
+    def numbered(self, column: str) -> list[BankPanes]:
+        """Panes whose items are numbers of names of a column."""
+        return []
+
+    def forget_numbers(self, column: str) -> None:
+        """Names of a column have other numbers from now on."""
 
     def measures(self) -> Measures:
         """What it says for the receipt."""

@@ -6,19 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.engine.operator import Operator, Past
+from streamgauge.engine.operator import Past
 from streamgauge.engine.pane_shapes import UNSET
 from streamgauge.engine.pieces import NO_LIMIT, Bench
-from streamgauge.plan.table_key import TableKey
+from streamgauge.engine.tables import Table
 
 # Windows that hold all rows since some instant.
 WHOLE = ("landmark", "decay")
 
 
-class Paned(Operator):
+class Paned(Table):
     """A table of panes: `vouched` is the instant after which no row is missing from them."""
 
-    key: TableKey
     vouched: int
     newest: int
     n_panes: int

@@ -249,8 +249,8 @@ def grouped(
         return whole, whole
     schema = bench.stream.schema
     words = {
-        name: (codes, bench.words[name].values)
-        for name, codes in rows.words.items()
+        name: (rows.words[name], bench.words[name].listed())
+        for name in where.columns()
         if schema.type(name) in ("string", "bool")
     }
     passed = where.mask(rows.numbers, words)

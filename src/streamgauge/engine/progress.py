@@ -17,6 +17,7 @@ from streamgauge.engine.batch import RowBatch
 from streamgauge.engine.calendar import Calendar, merged
 from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
+from streamgauge.engine.leaving import release, settle_names
 from streamgauge.engine.naming import Series
 from streamgauge.engine.operator import FedModule, Operator, Past, fed_module
 from streamgauge.engine.partial import Partial
@@ -150,6 +151,7 @@ class StreamRun:
                     piece.seat(bench, self.registry, queries)
                     pieces[key.text()] = piece
             held.pieces = pieces
+            settle_names(held, plan)
 
     def seat(self, epoch: int) -> None:
         """Let the changes of an epoch take effect: make, drop and compile pieces."""
@@ -164,11 +166,15 @@ class StreamRun:
         if state.first != UNSTARTED:
             for name in self.parts:
                 self._open(name, epoch)
+        self._release()
+
+    def _release(self) -> None:
+        for name, plan in self.parts.items():
+            release(self.state.inputs[name], plan)
 
     def _seat_input(self, name: str, epoch: int) -> None:
         plan, held = self.parts[name], self.state.inputs[name]
-        for column in plan.words():
-            held.words.setdefault(column, Interner())
+        settle_names(held, plan)
         bench = self.bench(name)
         pieces: dict[str, Operator] = {}
         lacking: list[tuple[Operator, bool, int]] = []
@@ -292,9 +298,11 @@ class StreamRun:
         Rows that were not brought are read here.
         """
         opened, self.opened = self.opened, []
-        for item in opened:
+        given = opened + self._advance(page, brought)
+        for item in given:
             item.tick = self.stream.tick
-        return opened + self._advance(page, brought)
+        self._release()
+        return given
 
     def _advance(self, page: Page, brought: Brought | None) -> list[Given]:
         state, stream = self.state, self.stream
@@ -389,8 +397,6 @@ class StreamRun:
         state.closed = closed
         if len(calendar.ticks):
             state.awake_until = int(calendar.ticks[-1]) + rest
-        for item in given:
-            item.tick = tick
         return given
 
 

@@ -18,6 +18,7 @@ from streamgauge.engine.progress import InputState, StreamState
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
+from streamgauge.kernel.passing_names import PassingNames
 from streamgauge.plan.technique import technique_of_state
 
 _TALLY = ("total", "fine", "coarse")
@@ -48,7 +49,8 @@ def _pack_input(prefix: str, held: InputState, arrays: Arrays) -> dict[str, Any]
     pack_combiner(f"{prefix}/series", held.series.combiner, arrays)
     arrays[f"{prefix}/series/local"] = np.array(held.series.local, np.int32)
     return {
-        "words": {name: interner.values for name, interner in held.words.items()},
+        "words": {name: interner.listed() for name, interner in held.words.items()},
+        "passing": [n for n, names in held.words.items() if isinstance(names, PassingNames)],
         "series": held.series.names.values,
         "numbers": list(held.waiting.numbers),
         "codes": list(held.waiting.words),
@@ -89,8 +91,12 @@ def _unpack_input(
         _restored(f"{prefix}/{serial}", item, arrays, shard, shards)
         for serial, item in enumerate(values["pieces"])
     ]
+    passing = values.get("passing", ())
     return InputState(
-        words={name: Interner.of(words) for name, words in values["words"].items()},
+        words={
+            name: PassingNames(names) if name in passing else Interner.of(names)
+            for name, names in values["words"].items()
+        },
         series=Series(
             Interner.of(values["series"]),
             unpack_combiner(f"{prefix}/series", arrays),

@@ -19,7 +19,7 @@ def pack_table_of_groups(
     """Plain values of a table; its arrays are added to `arrays`."""
     pack_combiner(f"{prefix}/groups", groups.combiner, arrays)
     arrays[f"{prefix}/local"] = np.array(groups.local, np.int32)
-    pack_memory(prefix, seats.memory, arrays)
+    pack_memory(prefix, seats.memory, arrays, max(1, len(groups.texts)))
     return {"key": key.text(), "texts": groups.texts}
 
 

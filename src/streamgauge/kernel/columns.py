@@ -46,6 +46,10 @@ class Interner:
     def __len__(self) -> int:
         return len(self.values)
 
+    def listed(self) -> list[Any]:
+        """The values as a list, each at its number."""
+        return self.values
+
     def add(self, value: Any) -> int:
         """Number of a value, given now if it is new."""
         code = self.index.get(value)

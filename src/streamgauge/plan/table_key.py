@@ -96,6 +96,10 @@ class TableKey(Key):
         """Groups are everywhere; a table without groups is on one shard."""
         return bool(self.group_by) or self.owner(shards) == shard
 
+    def lasting(self, schema: Schema) -> tuple[str, ...]:
+        """Groups and keys."""
+        return (*self.group_by, *self.by)
+
     def filtered(self) -> tuple[str, ...]:
         """Columns of the filter."""
         predicate = self.predicate()

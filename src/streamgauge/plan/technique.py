@@ -86,6 +86,14 @@ class Key:
         """Whether a shard has a part in the work."""
         return True
 
+    def lasting(self, schema: Schema) -> tuple[str, ...]:
+        """Columns of names whose numbers are in the state."""
+        return ()
+
+    def fixed(self, queries: Sequence[Standing]) -> tuple[str, ...]:
+        """Columns of names that stay as long as the operator."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class Named(Key):

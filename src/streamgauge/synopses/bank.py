@@ -91,6 +91,13 @@ class Bank(ABC):
         moved.load(data)
         return moved
 
+    def chosen(self, groups: Ints) -> Bank:
+        """A bank of some groups, numbered anew in the order asked for."""
+        data = self.to_bytes()
+        new = bank_of(self.model, 0)
+        new.load([data[group] for group in groups.tolist()])
+        return new
+
     def save(self) -> dict[str, Array]:
         """State as arrays, for the state of a shard; a bank of arrays saves those."""
         parts = self.to_bytes()
@@ -176,6 +183,13 @@ class ListBank(Bank):
     def synopsis(self, group: int) -> Synopsis:
         """A copy of one group's synopsis."""
         return self.held[group].copy()
+
+    def chosen(self, groups: Ints) -> ListBank:
+        """A bank of some groups."""
+        new = ListBank(self.model, 0)
+        new.held = [self.held[group] for group in groups.tolist()]
+        new.n_groups = len(new.held)
+        return new
 
     def to_bytes(self) -> list[bytes]:
         """Bytes of each group."""

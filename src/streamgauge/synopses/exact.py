@@ -261,6 +261,22 @@ class ExactBank(Bank):
                 self._put(np.full(len(one.items), group, np.int32), one.items, one.totals)
                 self.rows[group] = one.rows
 
+    def renumber(self, numbers: Floats) -> None:
+        """Give items that are places in a table their place in another, in the same order."""
+        self._settle()
+        self.item = numbers[self.item.astype(np.int64)]
+
+    def chosen(self, groups: Ints) -> ExactBank:
+        """The rows of some groups, which ascend."""
+        self._settle()
+        new = ExactBank(self.model, len(groups))
+        number = np.full(self.n_groups, -1, np.int32)
+        number[groups] = np.arange(len(groups), dtype=np.int32)
+        there = number[self.group] >= 0
+        new.group, new.item = number[self.group][there], self.item[there]
+        new.total, new.rows = self.total[there], self.rows[groups]
+        return new
+
     def save(self) -> dict[str, Array]:
         """The table."""
         self._settle()

@@ -9,6 +9,7 @@ merges a pane.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from streamgauge.kernel.memory import claimed
 from streamgauge.synopses.bank import Bank, bank_of
 from streamgauge.synopses.choose import full_bytes
+from streamgauge.synopses.exact import ExactBank
 from streamgauge.synopses.synopsis import Subtractable, Synopsis
 
 Codes = npt.NDArray[np.int32]
@@ -140,6 +142,39 @@ class BankPanes:
             for window in self._windows.values():
                 window.drop(pane)
             self._let_go(self.panes.pop(pane))
+
+    def keep(self, groups: Ints) -> None:
+        """Go on with some groups, numbered anew; the others have no rows in any pane."""
+        n_groups = max(self.n_groups, int(groups.max(initial=-1)) + 1)
+        number = np.full(n_groups, -1, np.int32)
+        number[groups] = np.arange(len(groups), dtype=np.int32)
+        for pane in self.panes.values():
+            pane.counts = pane.counts[groups[groups < len(pane.counts)]]
+            if pane.n_raw:
+                codes, items = pane.raw()
+                pane.groups, pane.items = [number[codes]], [items]
+            if pane.bank is not None:
+                pane.bank = pane.bank.chosen(groups[groups < pane.bank.n_groups])
+        self.n_groups = max(1, len(groups))
+        self._windows.clear()
+
+    def items(self) -> Iterator[Array]:
+        """The items of all panes, of exact ones each once for a group."""
+        for pane in self.panes.values():
+            if pane.n_raw:
+                yield pane.raw()[1]
+            if isinstance(pane.bank, ExactBank):
+                yield pane.bank.save()["item"]
+
+    def renumber(self, numbers: Array) -> None:
+        """Give items that are places in a table their place in another, in the same order."""
+        for pane in self.panes.values():
+            if pane.n_raw:
+                groups, items = pane.raw()
+                pane.groups, pane.items = [groups], [numbers[items.astype(np.int64)]]
+            if isinstance(pane.bank, ExactBank):
+                pane.bank.renumber(numbers)
+        self._windows.clear()
 
     def window(self, end: int, length: int) -> tuple[Bank, Ints]:
         """The bank over the panes (end - length, end], and rows by group; not to be changed."""

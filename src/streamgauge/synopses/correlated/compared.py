@@ -202,6 +202,16 @@ class PairsBank(Bank):
                 pairs = KeptPairs.from_bytes(part).pairs
                 self.pending.append((np.full(len(pairs), group, np.int32), pairs))
 
+    def chosen(self, groups: Ints) -> PairsBank:
+        """The rows of some groups."""
+        self._settle()
+        new = PairsBank(self.model, len(groups))
+        number = np.full(self.n_groups, -1, np.int32)
+        number[groups] = np.arange(len(groups), dtype=np.int32)
+        there = number[self.group] >= 0
+        new.group, new.pairs = number[self.group][there], self.pairs[there]
+        return new
+
     def save(self) -> dict[str, Array]:
         """The rows."""
         self._settle()

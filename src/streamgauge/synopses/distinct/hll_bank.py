@@ -246,6 +246,12 @@ class HllBank(Bank):
         moved.sets = CouponSets(registers, place, arena, heads, self.sets.used.copy())
         return moved
 
+    def chosen(self, groups: Ints) -> HllBank:
+        """Registers of some groups."""
+        new = HllBank(self.model, 0)
+        new.restore({name: table[groups] for name, table in self.save().items()})
+        return new
+
     def save(self) -> dict[str, Array]:
         """Rows and items of each group, the items themselves, and registers of the others."""
         there = np.flatnonzero(self.sets.place >= 0)

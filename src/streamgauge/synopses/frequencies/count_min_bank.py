@@ -15,7 +15,7 @@ from streamgauge.kernel.memory import claimed
 from streamgauge.synopses.bank import Bank, Bars, Codes
 from streamgauge.synopses.frequencies.slots import NO_WEIGHTS
 from streamgauge.synopses.questions import Count, Frequency, Question
-from streamgauge.synopses.synopsis import Array, Floats
+from streamgauge.synopses.synopsis import Array, Floats, Ints
 
 if TYPE_CHECKING:
     from streamgauge.synopses.frequencies.count_min import CountMin
@@ -141,6 +141,12 @@ class CountMinBank(Bank):
                 held = type(self.model).from_bytes(part)
                 self.counters[group] = held.counters
                 self.rows[group], self.mass[group] = held.rows, held.mass
+
+    def chosen(self, groups: Ints) -> CountMinBank:
+        """Counters of some groups."""
+        new = CountMinBank(self.model, 0)
+        new.restore({name: table[groups] for name, table in self.save().items()})
+        return new
 
     def save(self) -> dict[str, Array]:
         """State as arrays."""

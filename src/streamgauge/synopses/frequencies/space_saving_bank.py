@@ -195,6 +195,15 @@ class SpaceSavingBank(Bank):
         new.vocabulary.join(self.vocabulary)
         return new
 
+    def chosen(self, groups: npt.NDArray[np.int64]) -> SpaceSavingBank:
+        """Tables of some groups."""
+        new = SpaceSavingBank(self.model, 0)
+        for name in _COLUMNS:
+            setattr(new, name, getattr(self, name)[groups])
+        new.n_groups = len(groups)
+        new.vocabulary.join(self.vocabulary)
+        return new
+
     def save(self) -> dict[str, Array]:
         """State as arrays."""
         held = self.words[self.counts > 0.0]

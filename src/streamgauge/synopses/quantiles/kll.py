@@ -41,7 +41,7 @@ from streamgauge.synopses.quantiles.kll_levels import (
     widened,
 )
 from streamgauge.synopses.quantiles.kll_merge import merged
-from streamgauge.synopses.quantiles.kll_pack import moved, packed, unpacked
+from streamgauge.synopses.quantiles.kll_pack import chosen, moved, packed, unpacked
 from streamgauge.synopses.questions import Count, Max, Min, Quantile, Question, RangeCount, Rank
 from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Synopsis, Trial, Values
 
@@ -349,6 +349,12 @@ class KllBank(Bank):
         """Sketches moved to other groups."""
         new = KllBank(self.model, 0)
         new.restore(moved(self.save(), places, n_groups))
+        return new
+
+    def chosen(self, groups: npt.NDArray[np.int64]) -> KllBank:
+        """Sketches of some groups."""
+        new = KllBank(self.model, 0)
+        new.restore(chosen(self.save(), groups))
         return new
 
     def save(self) -> Arrays:

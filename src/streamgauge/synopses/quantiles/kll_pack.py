@@ -74,6 +74,17 @@ def moved(arrays: dict[str, Array], places: Ints, n_groups: int) -> dict[str, Ar
     return {"items": items, "above": above, "heads": heads, "reals": reals}
 
 
+def chosen(arrays: dict[str, Array], groups: Ints) -> dict[str, Array]:
+    """Some packed groups, in the order asked for."""
+    used = arrays["above"][:, 0].astype(np.int64)
+    lengths = used[groups]
+    before = np.cumsum(lengths) - lengths
+    starts = (np.cumsum(used) - used)[groups]
+    places = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+    rest = {name: arrays[name][groups] for name in ("above", "heads", "reals")}
+    return {"items": arrays["items"][places], **rest}
+
+
 assert COMPACTIONS == HEIGHT + 1, "the packed heads are the last columns"
 
 

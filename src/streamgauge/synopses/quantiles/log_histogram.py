@@ -423,6 +423,13 @@ class LogHistogramBank(Bank):
         new.grid, new.whole = self.grid._replace(counts=counts, rows=rows), self.whole
         return new
 
+    def chosen(self, groups: npt.NDArray[np.int64]) -> LogHistogramBank:
+        """Rows of the grid of some groups."""
+        new = LogHistogramBank(self.model, len(groups))
+        counts, rows = self.grid.counts[groups], self.grid.rows[groups]
+        new.grid, new.whole = self.grid._replace(counts=counts, rows=rows), self.whole
+        return new
+
     def save(self) -> Arrays:
         """Cells that hold something, by their place in the grid."""
         grid = trimmed(self.grid)

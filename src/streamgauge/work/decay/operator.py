@@ -47,6 +47,9 @@ class DecayOperator(Paned):
     seats: Seats = field(default_factory=Seats)
     compiled: Asked | None = None
 
+    # Every row counts for ever.
+    leaves = False
+
     @property
     def n_panes(self) -> int:  # type: ignore[override]
         """All rows are in one pane."""
@@ -109,8 +112,9 @@ class DecayOperator(Paned):
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Sums, those of late rows, groups, and what queries answered last."""
         values = pack_table_of_groups(prefix, self.key, self.groups, self.seats, arrays)
+        room = max(1, len(self.groups.texts))
         for name in _FADING:
-            arrays[f"{prefix}/{name}"] = getattr(self, name)
+            arrays[f"{prefix}/{name}"] = getattr(self, name)[:room]
         return {**values, "vouched": self.vouched}
 
     def latest_answers(self) -> Iterator[Newest]:

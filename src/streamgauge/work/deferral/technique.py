@@ -38,8 +38,11 @@ class DeferralKey(Key):
 
     def reads(self, schema: Schema, queries: Sequence[Standing]) -> Columns:
         """Its column, and the attributes that series are grouped by."""
-        words = dict.fromkeys(name for one in queries for name in one.query.group_by)
-        return Columns(tuple(name for name in (self.x,) if name), tuple(words))
+        return Columns(tuple(name for name in (self.x,) if name), self.fixed(queries))
+
+    def fixed(self, queries: Sequence[Standing]) -> tuple[str, ...]:
+        """The attributes that series are grouped by."""
+        return tuple(dict.fromkeys(name for one in queries for name in one.query.group_by))
 
 
 class Deferral(Technique):

@@ -13,8 +13,9 @@ from streamgauge.engine.operator import Arrays, Newest, Operator, remembered
 from streamgauge.engine.pieces import Bench, Given, Seats, arrivals, grouped, no_memory
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.table_state import pack_table_of_groups, unpack_groups, unpack_seats
+from streamgauge.engine.tables import Table
 from streamgauge.kernel.columns import Combiner
-from streamgauge.operators.emission import Asked, Codes, Floats, Ints, Span, empty_answers
+from streamgauge.operators.emission import Asked, Codes, Flags, Floats, Ints, Span, empty_answers
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Load
 from streamgauge.windows.rings import Rings, empty_rings, walk, with_room
@@ -22,7 +23,7 @@ from streamgauge.work.rings.technique import RingKey
 
 
 @dataclass(slots=True)
-class RingOperator(Operator):
+class RingOperator(Table):
     """Rings of rows by key."""
 
     key: RingKey
@@ -95,14 +96,31 @@ class RingOperator(Operator):
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows, groups, keys, and what queries answered last."""
         values = pack_table_of_groups(prefix, self.key, self.groups, self.seats, arrays)
+        room = max(1, len(self.keys.interner))
         for name in _RINGS:
-            arrays[f"{prefix}/ring/{name}"] = getattr(self.rings, name)
+            arrays[f"{prefix}/ring/{name}"] = getattr(self.rings, name)[:room]
         pack_combiner(f"{prefix}/keys", self.keys, arrays)
         return values
 
     def latest_answers(self) -> Iterator[Newest]:
         """The newest answer of each query and group."""
         return remembered(self.seats.memory, self.groups.texts)
+
+    def mark_groups(self, there: Flags) -> None:
+        """Groups with rows in some ring."""
+        held = np.unique(self.rings.group)
+        there[held[held >= 0]] = True
+
+    def keep_groups(self, kept: Ints) -> None:
+        """Number them anew in the rings."""
+        number = np.full(int(kept.max(initial=-1)) + 2, -1, np.int32)
+        number[kept] = np.arange(len(kept), dtype=np.int32)
+        self.rings = self.rings._replace(group=number[self.rings.group])
+
+    def combos(self, column: str) -> list[tuple[Combiner, int]]:
+        """Where numbers of names of a column are parts of keys of groups or of rings."""
+        keys = [(self.keys, at) for at, name in enumerate(self.key.by) if name == column]
+        return [*super(RingOperator, self).combos(column), *keys]
 
     def content(self) -> tuple[str, int]:
         """Its groups."""

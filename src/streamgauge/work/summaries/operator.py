@@ -19,7 +19,6 @@ from streamgauge.engine.paned import Paned
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Seats, grouped
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.table_state import pack_table_of_groups, unpack_groups, unpack_seats
-from streamgauge.kernel.keys import items, keys
 from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
     CADENCES,
@@ -44,6 +43,7 @@ from streamgauge.operators.emission import (
     VALUE,
     WIDTH,
     Codes,
+    Flags,
     Floats,
     Ints,
     Span,
@@ -53,10 +53,12 @@ from streamgauge.operators.emission import (
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Load
 from streamgauge.synopses.bank import Bank
-from streamgauge.synopses.questions import Distinct, Frequency, Quantile, Question, TopK
+from streamgauge.synopses.exact import Exact
+from streamgauge.synopses.questions import Frequency, Quantile, Question, TopK
 from streamgauge.synopses.synopsis import Synopsis
 from streamgauge.windows.bank_panes import BankPanes
 from streamgauge.windows.panes import coverage_of
+from streamgauge.work.summaries.names import CODED, SummaryNames, coding, held_words, only_hashed
 from streamgauge.work.summaries.technique import TECHNIQUE, SketchKey
 
 Array = npt.NDArray[Any]
@@ -100,7 +102,10 @@ class SummaryOperator(Paned):
     seats: Seats = field(default_factory=Seats)
     tops: dict[int, Top] = field(default_factory=dict)
     compiled: tuple[Asking, ...] = ()
-    hashes: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    names: SummaryNames = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = SummaryNames(self.model)
 
     @classmethod
     def of(cls, key: SketchKey, groups: Groups) -> SummaryOperator:
@@ -202,11 +207,14 @@ class SummaryOperator(Paned):
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Panes of sketches, those of late rows, groups, and what queries answered last."""
         values = pack_table_of_groups(prefix, self.key, self.groups, self.seats, arrays)
+        listed = self.names.listed.save(self.names.listed.known)
+        arrays.update({f"{prefix}/listed/{name}": array for name, array in listed.items()})
         return {
             **values,
             "newest": self.newest,
             "vouched": self.vouched,
             "n_panes": self.n_panes,
+            "listed": None if self.names.coded else list(listed),
             "tops": [list(top) for top in self.tops.values()],
             "panes": pack_panes(f"{prefix}/pane", self.panes, arrays),
             "late": pack_panes(f"{prefix}/late", self.late, arrays),
@@ -224,6 +232,49 @@ class SummaryOperator(Paned):
         """Its groups."""
         return "groups", len(self.groups.texts)
 
+    # What leaves.
+
+    def mark_groups(self, there: Flags) -> None:
+        """Groups with rows in some pane."""
+        for panes in (self.panes, self.late):
+            for pane in panes.panes.values():
+                there[: len(pane.counts)] |= pane.counts != 0
+
+    def keep_groups(self, kept: Ints) -> None:
+        """Their panes."""
+        self.panes.keep(kept)
+        self.late.keep(kept)
+
+    def release(self, least: int) -> None:
+        """Let go groups without rows, and texts of items that no pane lists."""
+        super(SummaryOperator, self).release(least)
+        if len(self.names.listed.known) < least:
+            return
+        held: list[Array] = []
+        for panes in (self.panes, self.late):
+            for pane in panes.panes.values():
+                held += [pane.raw()[1]] if pane.n_raw else []
+                held += [] if pane.bank is None else held_words(pane.bank)
+        self.names.narrow(held)
+
+    def fixed(self) -> tuple[str, ...]:
+        """Its column, where items are numbers of names that cannot be given others."""
+        coded = self.names.coded
+        if coding(self.model, "string") == CODED:
+            coded = not isinstance(self.model, Exact)
+        return (self.key.x,) if coded and self.key.x else ()
+
+    def numbered(self, column: str) -> list[BankPanes]:
+        """Panes whose items are numbers of names of a column."""
+        if self.key.x != column or not isinstance(self.model, Exact):
+            return []
+        return [self.panes, self.late]
+
+    def forget_numbers(self, column: str) -> None:
+        """Names of a column have other numbers from now on."""
+        if self.key.x == column:
+            self.names.forget_numbers()
+
     # Rows.
 
     def _columns(self, bench: Bench, rows: Rows) -> tuple[Codes, Array]:
@@ -238,13 +289,13 @@ class SummaryOperator(Paned):
             missing = np.isnan(column)
             if self.model.takes == "keys" and bench.stream.schema.type(name) == "int":
                 column = np.where(missing, 0.0, column).astype(np.int64)
-            elif self._only_hashed:
+            elif only_hashed(self.model):
                 # The bits of the number, with one zero: int 1 and float 1.0 are one value.
                 column = (column + 0.0).view(np.int64)
         else:
             codes = rows.words[name]
             missing = codes < 0
-            column = self._words(bench, codes)
+            column = self.names.taken(bench.words[name], codes, bench.stream.schema.type(name))
         if self.key.y is not None:
             # The summed column goes beside the compared one; a row without it is compared still.
             column = np.stack((column, rows.numbers[self.key.y]), axis=1)
@@ -254,23 +305,6 @@ class SummaryOperator(Paned):
         """Whether the items are names, read as codes."""
         assert self.key.x is not None
         return bench.stream.schema.type(self.key.x) in ("string", "bool")
-
-    @property
-    def _only_hashed(self) -> bool:
-        """Whether items only matter as hashes: then the values are hashed, on every shard alike."""
-        return self.model.answers == (Distinct,)
-
-    def _words(self, bench: Bench, codes: Codes) -> Array:
-        """Names as numbers: hashes where only those count, else their place among the words."""
-        if self.model.takes != "keys" and not self._only_hashed:
-            return codes.astype(np.float64)
-        assert self.key.x is not None
-        words = bench.words[self.key.x].values
-        if len(words) > len(self.hashes):
-            fresh = items([str(word) for word in words[len(self.hashes) :]])
-            more = keys(fresh, seed=self.model.seed).view(np.int64)
-            self.hashes = np.concatenate((self.hashes, more))
-        return self.hashes[codes] if len(self.hashes) else np.zeros(len(codes), np.int64)
 
     def _fold(self, bench: Bench, rows: Rows, group: Codes, column: Array, part: slice) -> None:
         """Take a run of rows into their panes; rows older than what is kept are let go."""
@@ -368,11 +402,7 @@ class SummaryOperator(Paned):
         assert name is not None
         if not isinstance(question, Frequency) or not self._named(bench):
             return question
-        if self.model.takes == "keys":
-            return Frequency(
-                int(keys(items([str(question.item)]), seed=self.model.seed)[0].view("i8"))
-            )
-        return Frequency(float(bench.words[name].index.get(question.item, -1)))
+        return self.names.asked(question, bench.words[name], bench.stream.schema.type(name))
 
     def _answer(
         self, asking: Asking, tick: int, span: Span, bench: Bench, memory: Floats, given: _Answers
@@ -409,7 +439,13 @@ class SummaryOperator(Paned):
         """Give a list for each group: one answer for each item, which joins the group's name."""
         bank, counts = self.panes.window(end, asking.length)
         rows, texts = [], []
-        lists = bank.tops(asking.question)
+        question, name = asking.question, self.key.x
+        assert isinstance(question, TopK), "lists are of top items"
+        assert name is not None, "a summary has a column"
+        if self._named(bench):
+            lists = self.names.tops(bank, question, bench.words[name])
+        else:
+            lists = bank.tops(question)
         for group in np.flatnonzero(counts).tolist():
             for item, weight in lists[group]:
                 row = [0.0] * WIDTH
@@ -439,7 +475,7 @@ class SummaryOperator(Paned):
         known = json.loads(self.groups.texts[group] or "[]")
         plain = item.item() if isinstance(item, np.generic) else item
         if self._named(bench):
-            plain = bench.words[name].values[int(plain)]
+            plain = self.names.called(plain, bench.words[name], bench.stream.schema.type(name))
         elif isinstance(plain, float) and plain.is_integer():
             plain = int(plain)
         parts = plain.split(BETWEEN) if isinstance(plain, str) else [plain]
@@ -509,6 +545,10 @@ def restored(
     made.newest, made.vouched = values["newest"], values["vouched"]
     made.n_panes, made.seats = values["n_panes"], unpack_seats(prefix, arrays)
     made.tops = {top[0]: Top(*top) for top in values["tops"]}
+    # Earlier releases counted numbers of names.
+    listed = values.get("listed")
+    made.names.coded = listed is None
+    made.names.listed.load({name: arrays[f"{prefix}/listed/{name}"] for name in listed or ()})
     unpack_panes(f"{prefix}/pane", values["panes"], arrays, made.panes)
     unpack_panes(f"{prefix}/late", values["late"], arrays, made.late)
     return made

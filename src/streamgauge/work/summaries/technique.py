@@ -20,10 +20,12 @@ from streamgauge.plan.memory import growth
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
 from streamgauge.plan.table_key import TableKey, of_window, owns_table
-from streamgauge.plan.technique import Explanation, Technique
+from streamgauge.plan.technique import Explanation, Technique, load
 from streamgauge.plan.techniques import taken
+from streamgauge.streams.schema import Schema
 from streamgauge.synopses.choose import Refusal, full_bytes
 
+CODES = "streamgauge.work.summaries.names:counts_numbers"
 WINDOWS = {"now": "panes", "range": "panes", "landmark": "landmark"}
 
 
@@ -32,6 +34,11 @@ class SketchKey(TableKey):
 
     __slots__ = ()
     technique: ClassVar[str] = "sketches over windows"
+
+    def lasting(self, schema: Schema) -> tuple[str, ...]:
+        """Groups, and the items of sketches that count numbers of names."""
+        coded = self.x and load(CODES)(self.model(), schema.type(self.x))
+        return (*self.group_by, *self.by, *((self.x,) if coded and self.x else ()))
 
 
 class Summaries(Technique):

@@ -26,7 +26,7 @@ from streamgauge.engine.pieces import (
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.table_state import pack_table_of_groups, unpack_groups, unpack_seats
 from streamgauge.kernel.memory import ask_for
-from streamgauge.operators.emission import Asked, Codes, Floats, Ints, Span, empty_answers
+from streamgauge.operators.emission import Asked, Codes, Flags, Floats, Ints, Span, empty_answers
 from streamgauge.operators.limbs import limbs_for, limbs_of, on_limbs, spanning
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Load
@@ -153,15 +153,34 @@ class PaneOperator(Paned):
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Panes, those of late rows, groups, and what queries answered last."""
         values = pack_table_of_groups(prefix, self.key, self.groups, self.seats, arrays)
-        arrays[f"{prefix}/ring"], arrays[f"{prefix}/late_ring"] = self.ring, self.late_ring
-        if self.key.exact:
-            arrays[f"{prefix}/limbs"] = self.limbs
-            arrays[f"{prefix}/late_limbs"] = self.late_limbs
+        room = max(1, len(self.groups.texts))
+        for name in ("ring", "late_ring", *(("limbs", "late_limbs") if self.key.exact else ())):
+            arrays[f"{prefix}/{name}"] = getattr(self, name)[:, :room]
         return {**values, "newest": self.newest, "vouched": self.vouched, "low": self.low}
 
     def latest_answers(self) -> Iterator[Newest]:
         """The newest answer of each query and group."""
         return remembered(self.seats.memory, self.groups.texts)
+
+    def mark_groups(self, there: Flags) -> None:
+        """Groups with rows in some pane."""
+        for ring in (self.ring, self.late_ring):
+            held = (ring[:, : len(there), 0] != 0.0).any(axis=0)
+            there[: len(held)] |= held
+
+    def keep_groups(self, kept: Ints) -> None:
+        """Their panes and sums."""
+        for ring, limbs in (("ring", "limbs"), ("late_ring", "late_limbs")):
+            cells, sums = getattr(self, ring), getattr(self, limbs)
+            here = kept[kept < cells.shape[1]]
+            chosen = np.ascontiguousarray(cells[:, here])
+            if ring == "ring" and not len(here):
+                chosen = empty_ring(len(cells), 1)
+            setattr(self, ring, chosen)
+            if self.key.exact:
+                few = np.zeros((*chosen.shape[:2], sums.shape[2]), np.int64)
+                few[:, : len(here)] = sums[:, here]
+                setattr(self, limbs, few)
 
     def content(self) -> tuple[str, int]:
         """Its groups."""
