@@ -145,9 +145,15 @@ class StreamRun:
         """What the pieces of an input share."""
         s, held = self.state, self.state.inputs.setdefault(name, InputState())
         first = NO_LIMIT if s.first == UNSTARTED else (s.first - 1) * self.stream.tick
-        shards = self.home.shards
         return Bench(
-            self.stream, held.words, held.series, s.births, self.shard, shards, first=first
+            self.stream,
+            held.words,
+            held.series,
+            s.births,
+            self.shard,
+            self.home.shards,
+            first=first,
+            form=self.home.form,
         )
 
     def mine(self, name: str) -> list[tuple[PieceKey, list[Standing]]]:
@@ -343,7 +349,7 @@ class StreamRun:
 
     def _own(self, name: str, batch: RowBatch) -> Rows:
         """What an input takes of a batch that has its columns, numbered."""
-        owned = batch.owned(columns_of(name), self.shard, self.home.shards)
+        owned = batch.owned(columns_of(name), self.shard, self.home.shards, self.home.form)
         return owned.named(self.stream.tick, self.state.inputs[name].words)
 
     def _series(self, name: str, rows: Rows) -> Codes:

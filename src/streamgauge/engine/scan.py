@@ -11,11 +11,14 @@ import numpy as np
 
 from streamgauge.engine.batch import RowBatch
 from streamgauge.engine.calendar import merged
-from streamgauge.engine.packet import Packet, shares
-from streamgauge.engine.partial import Partial, partial_of, split
+from streamgauge.engine.distribution import columns_of
+from streamgauge.engine.packet import Packet
+from streamgauge.engine.partial import Partial, partials_of
 from streamgauge.engine.progress import Brought, closed_by
+from streamgauge.engine.row_groups import RowGroups
 from streamgauge.engine.rows import Flags, read_columns, read_in_place, ticks_of
 from streamgauge.engine.scan_plan import StreamScan
+from streamgauge.engine.shares import shares
 from streamgauge.engine.slices import Slice, report_values
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
@@ -31,49 +34,56 @@ def scan(home: Home, page: Page, part: Slice) -> Iterator[bytes]:
     report_values(home, part.place, segment, table, read_in_place(plan, numbers))
     batch = RowBatch.of(plan.stream, segment, table, numbers, words)
     calendar = batch.calendar(plan.stream.tick)
-    rows, cells = _work(plan, page, batch)
-    shares_of = {name: shares(name, part, home.shards) for name, part in rows.items()}
-    cells_of = {text: split(part, name, home.shards) for name, text, part in cells}
+    rows, cells = _work(plan, page, batch, home)
     for shard in range(home.shards):
         yield Packet(
             segment.stream,
             calendar,
-            {name: parts[shard] for name, parts in shares_of.items()},
-            {text: parts[shard] for text, parts in cells_of.items()},
+            {name: parts[shard] for name, parts in rows.items()},
+            {text: parts[shard] for text, parts in cells.items()},
         ).to_bytes()
 
 
 def _work(
-    plan: StreamScan, page: Page, batch: RowBatch
-) -> tuple[dict[str, RowBatch], list[tuple[str, str, Partial]]]:
-    """What is sent of a batch: rows for each input, and cells where its rows were added up."""
-    rows, cells = {}, []
-    stream = plan.stream
+    plan: StreamScan, page: Page, batch: RowBatch, home: Home
+) -> tuple[dict[str, list[RowBatch]], dict[str, list[Partial]]]:
+    """What is sent of a batch to each shard: rows of each input, and cells of added-up rows."""
+    rows: dict[str, list[RowBatch]] = {}
+    cells: dict[str, list[Partial]] = {}
+    stream, shards = plan.stream, home.shards
     ready = ticks_of(batch.eff, stream.tick) <= closed_by(page, stream)
     for name, (numbers, words) in plan.inputs.items():
-        rows[name] = batch.narrowed(numbers, words)
-        added = _added(plan, name, rows[name], ready)
+        part = batch.narrowed(numbers, words)
+        groups = part.groups(columns_of(name), shards, home.form)
+        added = _added(plan, name, part, groups, ready, shards)
         if added:
             # Rows that are not due yet wait as rows.
-            rows[name] = rows[name].take(np.flatnonzero(~ready))
-            cells += [(name, text, part) for text, part in added.items()]
+            waiting = np.flatnonzero(~ready)
+            part, groups = part.take(waiting), groups.take(waiting)
+            cells.update(added)
+        rows[name] = shares(part, groups.owner[groups.of_row], shards)
     return rows, cells
 
 
-def _added(plan: StreamScan, name: str, batch: RowBatch, ready: Flags) -> dict[str, Partial]:
+def _added(
+    plan: StreamScan, name: str, batch: RowBatch, groups: RowGroups, ready: Flags, shards: int
+) -> dict[str, list[Partial]]:
     """The cells of all tables of an input; none where one of them needs the rows."""
     texts = plan.tables.get(name, ())
     if not texts or not len(batch):
         return {}
-    due = batch if ready.all() else batch.take(np.flatnonzero(ready))
+    if not ready.all():
+        due = np.flatnonzero(ready)
+        batch, groups = batch.take(due), groups.take(due)
     schema = plan.stream.schema
     kinds = {column: schema.type(column) for column in schema.names}
     found = {}
     for text in texts:
-        part = partial_of(TableKey.from_text(text), due, plan.stream.tick, kinds)
-        if part is None:
+        key = TableKey.from_text(text)
+        parts = partials_of(key, batch, groups, plan.stream.tick, kinds, shards)
+        if parts is None:
             return {}
-        found[text] = part
+        found[text] = parts
     return found
 
 

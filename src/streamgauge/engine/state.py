@@ -17,7 +17,7 @@ from streamgauge.engine.stream_state import Arrays, pack_stream, unpack_stream
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import damaged, reading
 from streamgauge.kernel.wire import Packed, pack, unpack
-from streamgauge.log.home import Home
+from streamgauge.log.home import BY_TEXT, Home
 
 KIND = "shard"
 VERSION = 4
@@ -34,14 +34,16 @@ class ShardState:
     promise: PromiseState = field(default_factory=PromiseState)
 
 
-def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
-    """Write a shard's state; equal state gives equal bytes."""
+def to_bytes(state: ShardState, shard: int, shards: int, form: int = BY_TEXT) -> bytes:
+    """Write a shard's state, and the format of its home; equal state gives equal bytes."""
     arrays: Arrays = {}
     streams = {
         name: pack_stream(f"{serial}", stream, arrays)
         for serial, (name, stream) in enumerate(state.streams.items())
     }
     values = {"epoch": state.epoch, "shard": shard, "shards": shards, "streams": streams}
+    if form != BY_TEXT:
+        values["form"] = form
     if state.rows.views or state.rows.selections:
         values["rows"] = pack_rows("rows", state.rows, arrays)
     if state.across:
@@ -65,6 +67,11 @@ def read_state(home: Home, epoch: int, shard: int) -> ShardState:
 def shards_of(data: bytes) -> int:
     """How many shards the bytes of a state say there are."""
     return int(unpack(data, kind=KIND, version=VERSION).values["shards"])
+
+
+def form_of(data: bytes) -> int:
+    """The format of the home that the bytes of a state are of."""
+    return int(unpack(data, kind=KIND, version=VERSION).values.get("form", BY_TEXT))
 
 
 def absent(home: Home, epoch: int) -> StateTooOld:

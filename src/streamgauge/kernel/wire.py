@@ -24,7 +24,7 @@ from streamgauge.kernel.errors import StateTooOld
 MAGIC = b"SGST"
 FORMAT = 1
 _PREFIX = struct.Struct("<4sHI")
-_DTYPES = {"f8", "f4", "i8", "i4", "u1", "u8", "i1", "u4"}
+_DTYPES = {"f8", "f4", "i8", "i4", "u1", "u8", "i1", "u4", "u2"}
 
 Array = npt.NDArray[Any]
 
