@@ -1,13 +1,12 @@
 """Distribution: which shard works on which rows of a stream.
 
 Tables of groups need only the rows of the groups that a shard owns: their rows are hashed by the
-columns they group by. Everything else reads all rows.
+columns they group by. Sums over all rows are needed by one shard. Everything else reads all rows.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 
 from streamgauge.plan.registry import Standing
@@ -15,11 +14,15 @@ from streamgauge.plan.sharing import StreamPlan, TableKey
 
 # The input of a stream that brings all its rows.
 REPLICATED = ""
+# The input of ungrouped tables that take sums: the rows of each go to the one shard that has it.
+SINGLE = "[]"
 
 
-def input_name(columns: Sequence[str]) -> str:
-    """The name of the input that brings rows hashed by some columns."""
-    return json.dumps(list(columns)) if columns else REPLICATED
+def input_of(key: TableKey) -> str:
+    """The name of the input that brings the rows of a table."""
+    if key.hashed_by:
+        return json.dumps(list(key.hashed_by))
+    return SINGLE if key.exact and not key.group_by else REPLICATED
 
 
 def columns_of(name: str) -> tuple[str, ...]:
@@ -34,7 +37,7 @@ def inputs_of(plan: StreamPlan) -> dict[str, StreamPlan]:
     """
     tables: dict[str, dict[TableKey, list[Standing]]] = {REPLICATED: {}}
     for key, queries in plan.tables.items():
-        tables.setdefault(input_name(key.hashed_by), {})[key] = queries
+        tables.setdefault(input_of(key), {})[key] = queries
     nothing = replace(plan, portfolios={}, deferrals={}, families={}, bounds={})
     return {
         name: replace(nothing if name else plan, tables=found) for name, found in tables.items()

@@ -49,12 +49,12 @@ def buckets_of(columns: Sequence[CodedColumn]) -> npt.NDArray[np.int32]:
     return (found % np.uint64(BUCKETS)).astype(np.int32)
 
 
-def owners(columns: Sequence[CodedColumn], shards: int, placement: int) -> Shards:
+def owners(columns: Sequence[CodedColumn], shards: int, form: int) -> Shards:
     """The shard that owns each group, given the values of its columns.
 
-    In homes of the first format the hash was that of the values as text.
+    In homes of the first `form` the hash was that of the values as text.
     """
-    if placement == BY_TEXT:
+    if form == BY_TEXT:
         names = zip(*(column.to_pylist() for column in columns), strict=True)
         return np.array([group_hash(values) % shards for values in names], np.int32)
     return shard_of_bucket(buckets_of(columns), shards)

@@ -173,6 +173,7 @@ class StreamRun:
 
     def compile(self) -> None:
         """Compile the queries of pieces whose state was stored."""
+        stored = self.state.pieces
         for name, plan in self.parts.items():
             bench, held = self.bench(name), self.state.inputs[name]
             if len(held.waiting):
@@ -180,7 +181,7 @@ class StreamRun:
                 held.waiting = held.waiting.narrowed(plan.numbers(), plan.words())
             pieces = {}
             for key, queries in self.mine(name):
-                piece = held.pieces.get(key.text()) or _with_exact_sums(held.pieces, key)
+                piece = held.pieces.get(key.text()) or _with_exact_sums(stored, key)
                 if piece is not None:
                     piece.seat(bench, self.registry, queries)
                     pieces[key.text()] = piece

@@ -42,6 +42,11 @@ class RowGroups:
         sorted_words = {name: column.take(order) for name, column in words.items()}
         return cls(rank[number], owner[order], sorted_words)
 
+    @classmethod
+    def single(cls, n_rows: int, owner: int) -> RowGroups:
+        """All rows in one group that a shard owns."""
+        return cls(np.zeros(n_rows, np.int64), np.full(1, owner, np.int32), {})
+
     def take(self, which: Ints) -> RowGroups:
         """The groups of some of the rows."""
         return replace(self, of_row=self.of_row[which])

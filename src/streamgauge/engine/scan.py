@@ -11,7 +11,7 @@ import numpy as np
 
 from streamgauge.engine.batch import RowBatch
 from streamgauge.engine.calendar import merged
-from streamgauge.engine.distribution import columns_of
+from streamgauge.engine.distribution import SINGLE, columns_of
 from streamgauge.engine.packet import Packet
 from streamgauge.engine.partial import Partial, partials_of
 from streamgauge.engine.progress import Brought, closed_by
@@ -54,19 +54,36 @@ def _work(
     ready = ticks_of(batch.eff, stream.tick) <= closed_by(page, stream)
     for name, (numbers, words) in plan.inputs.items():
         part = batch.narrowed(numbers, words)
-        groups = part.groups(columns_of(name), shards, home.form)
+        groups = None
+        if name != SINGLE:
+            groups = part.groups(columns_of(name), shards, home.form)
         added = _added(plan, name, part, groups, ready, shards)
-        if added:
-            # Rows that are not due yet wait as rows.
-            waiting = np.flatnonzero(~ready)
-            part, groups = part.take(waiting), groups.take(waiting)
-            cells.update(added)
-        rows[name] = shares(part, groups.owner[groups.of_row], shards)
+        waiting = np.flatnonzero(~ready) if added else None
+        cells.update(added)
+        # Rows that are not due yet wait as rows.
+        left = part if waiting is None else part.take(waiting)
+        if groups is None:
+            rows[name] = _shared(plan, left, shards)
+        else:
+            owner = groups.owner[groups.of_row]
+            rows[name] = shares(left, owner if waiting is None else owner[waiting], shards)
     return rows, cells
 
 
+def _shared(plan: StreamScan, batch: RowBatch, shards: int) -> list[RowBatch]:
+    """All rows for each shard that has a table of all rows."""
+    having = {TableKey.from_text(text).owner(shards) for text in plan.tables[SINGLE]}
+    none = batch.take(np.empty(0, np.int64))
+    return [batch if shard in having else none for shard in range(shards)]
+
+
 def _added(
-    plan: StreamScan, name: str, batch: RowBatch, groups: RowGroups, ready: Flags, shards: int
+    plan: StreamScan,
+    name: str,
+    batch: RowBatch,
+    groups: RowGroups | None,
+    ready: Flags,
+    shards: int,
 ) -> dict[str, list[Partial]]:
     """The cells of all tables of an input; none where one of them needs the rows."""
     texts = plan.tables.get(name, ())
@@ -74,13 +91,14 @@ def _added(
         return {}
     if not ready.all():
         due = np.flatnonzero(ready)
-        batch, groups = batch.take(due), groups.take(due)
+        batch, groups = batch.take(due), None if groups is None else groups.take(due)
     schema = plan.stream.schema
     kinds = {column: schema.type(column) for column in schema.names}
     found = {}
     for text in texts:
         key = TableKey.from_text(text)
-        parts = partials_of(key, batch, groups, plan.stream.tick, kinds, shards)
+        grouped = groups or RowGroups.single(len(batch), key.owner(shards))
+        parts = partials_of(key, batch, grouped, plan.stream.tick, kinds, shards)
         if parts is None:
             return {}
         found[text] = parts

@@ -17,7 +17,7 @@ from streamgauge.engine.calendar import Calendar
 from streamgauge.engine.decay_piece import DecayPiece
 from streamgauge.engine.deferral_piece import DeferralPiece
 from streamgauge.engine.deferral_state import pack_deferral, unpack_deferral
-from streamgauge.engine.distribution import REPLICATED, input_name
+from streamgauge.engine.distribution import REPLICATED, SINGLE, input_of
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.naming import Groups, Series, pack_combiner, unpack_combiner
 from streamgauge.engine.pane_piece import PanePiece
@@ -42,6 +42,7 @@ _FADING = ("sums", "at", "late", "late_at")
 _RINGS = ("x", "y", "w", "ts", "group", "total")
 _TALLY = ("total", "fine", "coarse")
 _ROWS = ("eff", "tick", "ts")
+_SUMMED = ("panes", "landmark")
 
 Arrays = dict[str, Array]
 
@@ -96,11 +97,16 @@ def unpack_stream(
         # Written when one input brought all rows to all work.
         held = _unpack_input(prefix, values, arrays, shard, shards)
         state.coming = Calendar.of(np.sort(held.waiting.tick))
-        state.inputs = _apart(held)
+        state.inputs = _apart(held, rounded=True)
         return state
     state.coming = Calendar(arrays[f"{prefix}/coming/ticks"], arrays[f"{prefix}/coming/rows"])
     for serial, (name, item) in enumerate(values["inputs"].items()):
-        state.inputs[name] = _unpack_input(f"{prefix}/{serial}", item, arrays, shard, shards)
+        held = _unpack_input(f"{prefix}/{serial}", item, arrays, shard, shards)
+        if name == REPLICATED:
+            # Sums over all rows were once with the work that reads all rows.
+            state.inputs = {**_apart(held), **state.inputs}
+        else:
+            state.inputs[name] = held
     return state
 
 
@@ -123,18 +129,21 @@ def _unpack_input(
     )
 
 
-def _apart(held: InputState) -> dict[str, InputState]:
+def _apart(held: InputState, *, rounded: bool = False) -> dict[str, InputState]:
     """The work of one input given to those that bring its rows now; names are copied for each.
 
-    Rows that wait are those of all groups, which work on some of them passes over.
+    Rows that wait are those of all groups, which work on some of them passes over. Where sums were
+    `rounded`, they may go on in a table that does not round them.
     """
     found = {REPLICATED: replace(held, pieces={})}
     for text, piece in held.pieces.items():
         key = piece.key  # type: ignore[attr-defined]
-        name = input_name(key.hashed_by) if isinstance(key, TableKey) else REPLICATED
-        if name not in found:
-            words = {column: Interner.of(known.values) for column, known in held.words.items()}
-            found[name] = InputState(words, waiting=held.waiting.take(slice(None)))
+        name = input_of(key) if isinstance(key, TableKey) else REPLICATED
+        whole = isinstance(key, TableKey) and not key.group_by and key.kind in _SUMMED
+        for into in (name, SINGLE) if rounded and whole else (name,):
+            if into not in found:
+                words = {column: Interner.of(known.values) for column, known in held.words.items()}
+                found[into] = InputState(words, waiting=held.waiting.take(slice(None)))
         found[name].pieces[text] = piece
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -97,8 +98,9 @@ def _plain(values: pa.Array) -> pa.Array:
     """Values in the one type that stands for all of their kind."""
     kind = values.type
     if pt.is_floating(kind) or pt.is_decimal(kind):
-        # Both zeros are one value.
-        return pc.add(values.cast(pa.float64(), safe=False), 0.0)
+        # Both zeros are one value, and so are all NaN.
+        floats = pc.add(values.cast(pa.float64(), safe=False), 0.0)
+        return pc.if_else(pc.is_nan(floats), math.nan, floats)
     if pt.is_integer(kind) and not pt.is_uint64(kind):
         return values.cast(pa.int64())
     return values.cast(pa.string()) if pt.is_string_view(kind) else values
