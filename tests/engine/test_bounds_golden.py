@@ -73,7 +73,7 @@ def test_todays_state_is_the_stored_one(tmp_path: Path) -> None:
     gauge.stop()
 
 
-@pytest.mark.parametrize("name", [FIRST, "wire/bounds.v3", NAME])
+@pytest.mark.parametrize("name", [FIRST, "wire/bounds.v3", "wire/bounds.v4", NAME])
 def test_stored_state_gives_its_answers_and_its_bytes(tmp_path: Path, name: str) -> None:
     data, found = stored(name)
     if name == NAME:

@@ -33,7 +33,10 @@ LIVES = {
     f"wire/deferral_gaps.v{wire.VERSION}": None,
     f"wire/deferral_pools.v{wire.VERSION}": 20_000,
 }
-BEFORE = ("wire/deferral", "wire/deferral_gaps.v3", "wire/deferral_pools.v3")
+BEFORE = (
+    "wire/deferral",
+    *(f"wire/deferral_{life}.v{version}" for life in ("gaps", "pools") for version in (3, 4)),
+)
 OWED = sg.Contract.absolute(1.0, confidence=0.9)
 QUERIES = (
     sg.Query("blind", "plant", sg.total("x"), contract=OWED, regime="timer"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from streamgauge.engine.batch import RowBatch
 from streamgauge.engine.calendar import Calendar
@@ -81,7 +82,10 @@ _INTS = ("tick", "pane", "group", "n")
 
 
 def _pack_batch(prefix: str, batch: RowBatch, arrays: Arrays) -> Values:
-    """Add the rows of a batch; times that all rows share are left out."""
+    """Add the rows of a batch, if there are any; times that all rows share are left out."""
+    if not len(batch):
+        words = [[name, str(column.values.type)] for name, column in batch.words.items()]
+        return {"numbers": list(batch.numbers), "words": words}
     told: Values = {"ts": pack_ints(f"{prefix}/ts", batch.ts, arrays)}
     if not np.array_equal(batch.eff, batch.ts):
         told["eff"] = pack_ints(f"{prefix}/eff", batch.eff, arrays)
@@ -96,6 +100,8 @@ def _pack_batch(prefix: str, batch: RowBatch, arrays: Arrays) -> Values:
 
 
 def _batch(prefix: str, told: Values, arrays: Arrays) -> RowBatch:
+    if "ts" not in told:
+        return _no_rows(told)
     ts = read_ints(f"{prefix}/ts", told["ts"], arrays)
     late = arrays.get(f"{prefix}/late")
     return RowBatch(
@@ -108,6 +114,13 @@ def _batch(prefix: str, told: Values, arrays: Arrays) -> RowBatch:
         },
         _words(prefix, told["words"], arrays),
     )
+
+
+def _no_rows(told: Values) -> RowBatch:
+    none = np.empty(0, np.int64)
+    words = {name: CodedColumn.of(pa.array([], pa.type_for_alias(kind))) for name, kind in told["words"]}
+    numbers = {name: np.empty(0) for name in told["numbers"]}
+    return RowBatch(none, none, np.empty(0, np.bool_), numbers, words)
 
 
 def _pack_partial(prefix: str, partial: Partial, arrays: Arrays) -> Values:

@@ -40,7 +40,7 @@ def scan(home: Home, page: Page, part: Slice) -> Iterator[bytes]:
             segment.stream,
             calendar,
             {name: parts[shard] for name, parts in rows.items()},
-            {text: parts[shard] for text, parts in cells.items()},
+            {text: parts[shard] for text, parts in cells.items() if len(parts[shard].tick)},
         ).to_bytes()
 
 

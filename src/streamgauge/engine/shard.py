@@ -158,7 +158,8 @@ def _run(
     for stream_run in running.runs.values():
         stream_run.late = 0
     running.state.epoch = stop
-    data = wire.to_bytes(running.state, shard, home.shards, home.form)
+    running.state.form = home.form
+    data = wire.to_bytes(running.state, shard, home.shards)
     write_whole(home.state(stop, shard), data)
     _RUNNING[home.path, shard] = running
     missed = sum(_missed(stream_run) for stream_run in running.runs.values())

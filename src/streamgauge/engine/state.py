@@ -20,30 +20,31 @@ from streamgauge.kernel.wire import Packed, pack, unpack
 from streamgauge.log.home import BY_TEXT, Home
 
 KIND = "shard"
-VERSION = 4
+VERSION = 5
 
 
 @dataclass(slots=True)
 class ShardState:
-    """All that a shard knows after an epoch."""
+    """All that a shard knows after an epoch; `form` is the format of its home."""
 
     epoch: int = 0
     streams: dict[str, StreamState] = field(default_factory=dict)
     rows: RowState = field(default_factory=RowState)
     across: dict[str, AcrossState] = field(default_factory=dict)
     promise: PromiseState = field(default_factory=PromiseState)
+    form: int = BY_TEXT
 
 
-def to_bytes(state: ShardState, shard: int, shards: int, form: int = BY_TEXT) -> bytes:
-    """Write a shard's state, and the format of its home; equal state gives equal bytes."""
+def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
+    """Write a shard's state; equal state gives equal bytes."""
     arrays: Arrays = {}
     streams = {
         name: pack_stream(f"{serial}", stream, arrays)
         for serial, (name, stream) in enumerate(state.streams.items())
     }
     values = {"epoch": state.epoch, "shard": shard, "shards": shards, "streams": streams}
-    if form != BY_TEXT:
-        values["form"] = form
+    if state.form != BY_TEXT:
+        values["form"] = state.form
     if state.rows.views or state.rows.selections:
         values["rows"] = pack_rows("rows", state.rows, arrays)
     if state.across:
@@ -95,4 +96,5 @@ def from_bytes(data: bytes, shard: int, shards: int) -> ShardState:
         rows = unpack_rows("rows", packed.values["rows"], packed.arrays)
     across = unpack_across("across", packed.values.get("across", {}), packed.arrays)
     promise = unpack_promise("promise", packed.values.get("promise", {}), packed.arrays)
-    return ShardState(packed.values["epoch"], streams, rows, across, promise)
+    form = packed.values.get("form", BY_TEXT)
+    return ShardState(packed.values["epoch"], streams, rows, across, promise, form)
