@@ -15,7 +15,7 @@ from streamgauge.kernel.wire import Array
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Arrays = dict[str, Array]
-_WIDTHS = (np.uint8, np.uint16, np.uint32)
+_WIDTHS = ((1 << 8, np.uint8), (1 << 16, np.uint16), (1 << 32, np.uint32))
 # So many values are looked at before a column of floats is tried as whole numbers.
 _PEEK = 64
 
@@ -26,8 +26,8 @@ def pack_ints(name: str, column: Ints, arrays: Arrays) -> int:
         arrays[name] = column
         return 0
     low, high = int(column.min()), int(column.max())
-    for width in _WIDTHS:
-        if high - low <= np.iinfo(width).max:
+    for size, width in _WIDTHS:
+        if high - low < size:
             arrays[name] = (column - low).astype(width)
             return low
     arrays[name] = column
@@ -70,7 +70,7 @@ def _as_whole(column: Floats) -> Ints | None:
 def pack_coded(name: str, column: CodedColumn, arrays: Arrays) -> str:
     """Add a column of names; returned is the type of its values."""
     values = column.values
-    width = next(w for w in _WIDTHS if len(values) <= np.iinfo(w).max)
+    width = next(width for size, width in _WIDTHS if len(values) < size)
     arrays[name] = (column.codes + 1).astype(width)
     kind = values.type
     if pt.is_string(kind) or pt.is_large_string(kind):

@@ -118,7 +118,11 @@ def _batch(prefix: str, told: Values, arrays: Arrays) -> RowBatch:
 
 def _no_rows(told: Values) -> RowBatch:
     none = np.empty(0, np.int64)
-    words = {name: CodedColumn.of(pa.array([], pa.type_for_alias(kind))) for name, kind in told["words"]}
+    codes = np.empty(0, np.int32)
+    words = {
+        name: CodedColumn(codes, pa.array([], pa.type_for_alias(kind)))
+        for name, kind in told["words"]
+    }
     numbers = {name: np.empty(0) for name in told["numbers"]}
     return RowBatch(none, none, np.empty(0, np.bool_), numbers, words)
 

@@ -61,12 +61,12 @@ def _work(
         waiting = np.flatnonzero(~ready) if added else None
         cells.update(added)
         # Rows that are not due yet wait as rows.
-        left = part if waiting is None else part.take(waiting)
+        if waiting is not None:
+            part, groups = part.take(waiting), None if groups is None else groups.take(waiting)
         if groups is None:
-            rows[name] = _shared(plan, left, shards)
+            rows[name] = _shared(plan, part, shards)
         else:
-            owner = groups.owner[groups.of_row]
-            rows[name] = shares(left, owner if waiting is None else owner[waiting], shards)
+            rows[name] = shares(part, groups.owner[groups.of_row], shards)
     return rows, cells
 
 
@@ -120,7 +120,7 @@ def brought(page: Page, sent: Sequence[bytes]) -> dict[str, Brought]:
                 cells.setdefault(text, []).append(partial)
         found[name] = Brought(
             merged([part.calendar for part in parts]),
-            {item: [part.batches[item] for part in parts] for item in inputs},
+            {item: [b for p in parts if len(b := p.batches[item])] for item in inputs},
             cells,
         )
     return found
