@@ -10,12 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import streamgauge as sg
-from streamgauge.checks.work import SENT, Entry, Way, check_work
-from streamgauge.engine import partial
+from streamgauge.checks.work import SENT, Entry, Way, canonical, check_work, same_answers
+from streamgauge.engine import partial, progress
 from streamgauge.engine.packet import Packet
 from streamgauge.engine.scan import scan
+from streamgauge.engine.shard import forget
 from streamgauge.engine.slices import slices
+from streamgauge.kernel.files import write_json
+from streamgauge.log.home import BY_TEXT, FORMAT
 from streamgauge.log.journal import Journal
+from streamgauge.plan.sharing import TableKey
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +42,9 @@ SUMS = [
     "SELECT n, SUM(x * y) FROM s [RANGE 5 SECONDS] WHERE k <> 'k7' GROUP BY n ON CLOSE",
     "SELECT k, COUNT(*) FROM s [RANGE 2 SECONDS] WHERE b AND n IS NOT NULL GROUP BY k",
     "SELECT n, SUM(x * 1e-30 + 1e30) FROM s [SINCE '1970-01-01T00:00:20Z'] GROUP BY n",
+    "SELECT AVG(x), MAX(x), COUNT(*) FROM s [RANGE 10 SECONDS SLIDE 2 SECONDS]",
+    "SELECT SUM(y) FROM s [SINCE '1970-01-01'] WHERE k <> 'k7' AND NOT b ON CHANGE OF 0.5",
+    "SELECT COUNT(*) FROM s [RANGE 3 SECONDS] WHERE x > 4 EVERY 2 SECONDS",
 ]
 OTHERS = [
     "SELECT k, AVG(x) FROM s [PARTITION BY k ROWS 3] GROUP BY k EVERY 2 SECONDS",
@@ -102,6 +109,52 @@ def test_sums_that_are_sent_give_the_answers_of_rows_that_are_read(
     monkeypatch.setattr(partial, "LEAST_GAIN", 0)
     ways = (Way(), Way(2, 3, True), *SENT, Way(2, 4, True, slices=8))
     assert check_work(tmp_path, history(late, SUMS), ways) > 500
+
+
+def test_sums_over_all_rows_are_sent_to_the_shard_that_has_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a shard read the page")
+
+    monkeypatch.setattr(progress, "read_columns", refuse)
+    gauge = landed(tmp_path, 3, "SELECT AVG(x), COUNT(*) FROM s [RANGE 10 SECONDS]", exchange=True)
+    (part,) = slices(Journal(gauge.home).page(1))
+    sent = scan(gauge.home, Journal(gauge.home).page(1), part)
+    owners = {}
+    for shard, data in enumerate(sent):
+        packet = Packet.from_bytes(data)
+        owners.update(dict.fromkeys(packet.partials, shard))
+        assert all(cells.n.sum() > 500 for cells in packet.partials.values())
+        assert all(len(rows) < 100 for rows in packet.batches.values())
+    assert owners == {text: TableKey.from_text(text).owner(3) for text in owners}
+    assert len(owners) == 2
+    assert len(gauge.answers())
+
+
+@pytest.mark.parametrize("texts", [SUMS, OTHERS])
+def test_a_home_of_the_first_format_keeps_its_groups_where_they_were(
+    tmp_path: Path, texts: list[str]
+) -> None:
+    def of_form(form: int, exchange: bool) -> pa.Table:
+        root = tmp_path / f"{form}{exchange}"
+        (root / "rows").mkdir(parents=True)
+        write_json(root / "home" / "gauge.json", {"format": form, "shards": 3})
+        gauge = sg.connect(root / "home", engine="local", exchange=exchange)
+        assert (gauge.home.form, gauge.home.shards) == (form, 3)
+        for serial, entry in enumerate(history("", texts)):
+            if isinstance(entry, str):
+                gauge.sql(entry.replace("{rows}", str(root / "rows")))
+            else:
+                pq.write_table(entry, root / "rows" / f"{serial}.parquet", row_group_size=500)
+                forget(gauge.home)
+                gauge.step()
+        return canonical(gauge.answers())
+
+    first = of_form(BY_TEXT, False)
+    assert len(first) > 200
+    for form, exchange in ((BY_TEXT, True), (FORMAT, False), (FORMAT, True)):
+        same_answers(of_form(form, exchange), first)
 
 
 def test_rows_are_added_up_unless_that_leaves_nearly_as_many(

@@ -130,6 +130,24 @@ def test_a_lost_card_is_not_replaced_by_another_number_of_shards(home: Path) -> 
     assert sg.connect(home, engine="local", shards=4).home.shards == 1
 
 
+@pytest.mark.parametrize("form", [1, 2])
+def test_a_lost_card_is_written_again_with_its_format(tmp_path: Path, form: int) -> None:
+    card = tmp_path / "home" / "gauge.json"
+    write_json(card, {"format": form, "shards": 2})
+    gauge = sg.connect(tmp_path / "home", engine="local")
+    (tmp_path / "rows").mkdir()
+    gauge.sql(
+        f"CREATE STREAM s (ts TIME, k STRING) FROM FILES '{tmp_path / 'rows'}' TIME ts KEY k; "
+        "CREATE QUERY q AS SELECT k, COUNT(*) FROM s [RANGE 1 SECOND] GROUP BY k"
+    )
+    gauge.step()
+    gauge.stop()
+    before = card.read_bytes()
+    card.unlink()
+    assert sg.check_home(tmp_path / "home", repair=True).sound
+    assert card.read_bytes() == before
+
+
 def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceFailure, match="no Streamgauge data"):
         sg.check_home(tmp_path)

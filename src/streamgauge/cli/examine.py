@@ -19,7 +19,7 @@ from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import read_json
 from streamgauge.kernel.jit import cache_place
 from streamgauge.kernel.private import why_not_private
-from streamgauge.log.home import FORMAT
+from streamgauge.log.home import BY_TEXT, FORMAT
 
 GIB = 2**30
 JAVA_LEAST = 17
@@ -259,7 +259,7 @@ def kernels() -> Finding:
 
 def home_state(home: Path) -> Finding:
     """Whether the home can be used by this release."""
-    wanted = f"a directory this user may write, of format {FORMAT}"
+    wanted = f"a directory this user may write, of format {BY_TEXT} or {FORMAT}"
     place, card = _nearest(home), home / "gauge.json"
     fix = {"": f"sudo chown -R $(id -u) {place}, or choose another home with --home"}
     if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
@@ -273,5 +273,5 @@ def home_state(home: Path) -> Finding:
         reason = error.detail if isinstance(error, StateTooOld) else f"{card}: {error}"
         return Finding("home", "fail", f"cannot be read: {reason}", wanted, fix)
     fix = {"": "use the release that wrote it, or choose another home with --home"}
-    status = "ok" if found == FORMAT else "fail"
+    status = "ok" if found in (BY_TEXT, FORMAT) else "fail"
     return Finding("home", status, f"{home} is of format {found}", wanted, fix)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from streamgauge.engine.calendar import Calendar
-from streamgauge.engine.distribution import owners
+from streamgauge.engine.row_groups import RowGroups
 from streamgauge.engine.rows import (
     Flags,
     Floats,
@@ -21,16 +20,15 @@ from streamgauge.engine.rows import (
     lateness,
     ticks_of,
 )
+from streamgauge.kernel.coded import CodedColumn
 from streamgauge.kernel.columns import Interner, as_instants
 from streamgauge.log.journal import Segment
 from streamgauge.streams.stream import Stream
 
-Column: TypeAlias = "pa.Array | pa.ChunkedArray"
-
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """Columns of one length: event time, effective time, lateness, numbers, and names as they are.
+    """Columns of one length: event time, effective time, lateness, numbers, and coded names.
 
     `dropped` counts the late rows among those read that came too late to be folded at all.
     """
@@ -39,7 +37,7 @@ class RowBatch:
     eff: Ints
     late: Flags
     numbers: dict[str, Floats]
-    words: dict[str, Column]
+    words: dict[str, CodedColumn]
     dropped: int = 0
 
     @classmethod
@@ -59,7 +57,7 @@ class RowBatch:
             eff,
             late,
             {name: as_numbers(table[name]) for name in numbers},
-            {name: as_words(table[name]) for name in words},
+            {name: CodedColumn.of(as_words(table[name])) for name in words},
         )
         policy = stream.late
         if policy.policy != "revise" or not late.any():
@@ -67,21 +65,19 @@ class RowBatch:
         return batch._without(late & (ts < eff - policy.reach))
 
     def _without(self, gone: Flags) -> RowBatch:
-        kept = self.take(np.flatnonzero(~gone))
-        return RowBatch(kept.ts, kept.eff, kept.late, kept.numbers, kept.words, int(gone.sum()))
+        return replace(self.take(np.flatnonzero(~gone)), dropped=int(gone.sum()))
 
     def __len__(self) -> int:
         return len(self.ts)
 
     def take(self, which: Ints) -> RowBatch:
         """Some of the rows, in the order asked for."""
-        chosen = pa.array(which)
         return RowBatch(
             self.ts[which],
             self.eff[which],
             self.late[which],
             {name: column[which] for name, column in self.numbers.items()},
-            {name: column.take(chosen) for name, column in self.words.items()},
+            {name: column.take(which) for name, column in self.words.items()},
         )
 
     def narrowed(self, numbers: Sequence[str], words: Sequence[str]) -> RowBatch:
@@ -94,12 +90,16 @@ class RowBatch:
             {name: self.words[name] for name in words},
         )
 
-    def owned(self, columns: Sequence[str], shard: int, shards: int) -> RowBatch:
+    def groups(self, columns: Sequence[str], shards: int, form: int) -> RowGroups:
+        """The groups that the rows are in by some columns."""
+        return RowGroups.of({name: self.words[name] for name in columns}, shards, form)
+
+    def owned(self, columns: Sequence[str], shard: int, shards: int, form: int) -> RowBatch:
         """The rows that a shard owns, hashed by some columns; all rows where there are none."""
         if not columns or shards == 1:
             return self
-        owner = owners([self.words[name] for name in columns], shards)
-        return self.take(np.flatnonzero(owner == shard))
+        groups = self.groups(columns, shards, form)
+        return self.take(np.flatnonzero(groups.owner[groups.of_row] == shard))
 
     def calendar(self, tick: int) -> Calendar:
         """Which ticks the rows are in."""

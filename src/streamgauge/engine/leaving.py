@@ -122,7 +122,7 @@ def _release_names(held: Held, column: str) -> None:
     for keys, at in combos:
         table = _table(keys)
         table[:, at] = number[table[:, at]]
-        keys.interner = Interner.of(map(tuple, table.tolist()))
+        keys.renumber(map(tuple, table.tolist()))
     for panes in items:
         panes.renumber(number.astype(np.float64))
     _forget_numbers(held, column)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.engine.distribution import group_hash
+from streamgauge.engine.placement import coded_values, group_hash, owners
 from streamgauge.engine.rows import Rows
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.kernel.wire import Array
@@ -64,28 +64,38 @@ class Groups:
         if not self.columns and not self.texts:
             self.texts.append("")
 
-    def encode(self, rows: Rows, words: Words) -> Codes:
-        """Group number of each row."""
+    def encode(self, rows: Rows, words: Words, form: int) -> Codes:
+        """Group number of each row, in a home of some format."""
         if not self.columns:
             return np.zeros(len(rows), np.int32)
-        return self.encode_columns([rows.words[column] for column in self.columns], words)
+        return self.encode_columns([rows.words[column] for column in self.columns], words, form)
 
-    def encode_columns(self, columns: list[Codes], words: Words) -> Codes:
+    def encode_columns(self, columns: list[Codes], words: Words, form: int) -> Codes:
         """Group number of each row, given the codes of the columns that it groups by."""
         combos = self.combiner.encode(columns)
-        self.number(words)
+        self.number(words, form)
         return np.array(self.local, np.int32)[combos] if len(combos) else combos
 
-    def number(self, words: Words) -> None:
+    def number(self, words: Words, form: int) -> None:
         """Number the groups of combinations that have no number yet."""
-        for codes in self.combiner.interner.values[len(self.local) :]:
-            values = _values(codes, self.columns, words)
-            text, place = json.dumps(values, default=str), group_hash(values)
-            place = place % self.pools if self.pools else place
-            mine = place % self.shards == self.shard
+        fresh = self.combiner.interner.values[len(self.local) :]
+        if not fresh:
+            return
+        groups = [_values(codes, self.columns, words) for codes in fresh]
+        for values, mine in zip(groups, self._mine(groups, form), strict=True):
             self.local.append(len(self.texts) if mine else -1)
             if mine:
-                self.texts.append(text)
+                self.texts.append(json.dumps(values, default=str))
+
+    def _mine(self, groups: list[list[object]], form: int) -> list[bool]:
+        """Which groups this shard owns."""
+        if self.pools:
+            return [group_hash(v) % self.pools % self.shards == self.shard for v in groups]
+        if self.shards == 1:
+            return [True] * len(groups)
+        columns = [coded_values(column) for column in zip(*groups, strict=True)]
+        mine: list[bool] = (owners(columns, self.shards, form) == self.shard).tolist()
+        return mine
 
 
 def _values(codes: tuple[int, ...], columns: tuple[str, ...], words: Words) -> list[object]:

@@ -6,16 +6,17 @@ exact sum, extremes) can be merged in any order, so answers do not depend on who
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-import pyarrow as pa
 
-from streamgauge.engine.batch import Column, RowBatch
-from streamgauge.engine.distribution import columns_of, owners
+from streamgauge.engine.batch import RowBatch
+from streamgauge.engine.placement import Shards
+from streamgauge.engine.row_groups import RowGroups
 from streamgauge.engine.rows import Flags, Floats, Ints, ticks_of
-from streamgauge.kernel.columns import Interner
+from streamgauge.engine.shares import ends_of, parted
+from streamgauge.kernel.coded import CodedColumn
 from streamgauge.kernel.jit import compiled
 from streamgauge.operators.limbs import add_limbs, limbs_for
 from streamgauge.plan.table_key import TableKey
@@ -34,32 +35,38 @@ class Partial:
     tick: Ints
     pane: Ints
     late: Flags
+    group: Ints
     n: Ints
     least: Floats
     most: Floats
     limbs: Ints
     low: int
-    words: dict[str, Column]
-
-    def take(self, which: Ints) -> Partial:
-        """Some of the cells."""
-        names = {name: column.take(pa.array(which)) for name, column in self.words.items()}
-        columns = ("tick", "pane", "late", "n", "least", "most", "limbs")
-        return replace(self, words=names, **{name: getattr(self, name)[which] for name in columns})
+    words: dict[str, CodedColumn]
 
 
-def partial_of(key: TableKey, batch: RowBatch, tick: int, kinds: dict[str, str]) -> Partial | None:
-    """The cells of a table over a batch; None where there would be nearly as many as rows.
+COLUMNS = ("tick", "pane", "late", "group", "n", "least", "most", "limbs")
+
+
+def partials_of(
+    key: TableKey,
+    batch: RowBatch,
+    groups: RowGroups,
+    tick: int,
+    kinds: dict[str, str],
+    shards: int,
+) -> list[Partial] | None:
+    """The cells of a table by shard; None where there would be nearly as many as rows.
 
     `kinds` has the types of columns.
     """
     used = _used(key, batch, kinds)
-    group, some = _groups([batch.words[name] for name in key.group_by])
     slot, tick_of, pane_of, late_of = _slots(key, batch, used, tick)
-    size = len(tick_of) * len(some)
+    n_slots = len(tick_of)
+    size = n_slots * len(groups.owner)
     if size * LEAST_GAIN > len(batch):
         return None
-    cell = slot * len(some) + group[used]
+    # Cells of a group lie together, and groups are sorted by their shard.
+    cell = groups.of_row[used] * n_slots + slot
     count = np.bincount(cell, minlength=size)
     least, most = np.full(size, np.inf), np.full(size, -np.inf)
     x, low, n_limbs = np.ones(len(used)), 0, 0
@@ -69,46 +76,27 @@ def partial_of(key: TableKey, batch: RowBatch, tick: int, kinds: dict[str, str])
     limbs = np.zeros((size, n_limbs), np.int64)
     _add(cell, x, least, most, limbs, low)
     there = np.flatnonzero(count)
-    at, held = np.divmod(there, max(1, len(some)))
-    named = pa.array(some[held])
-    return Partial(
-        tick_of[at],
-        pane_of[at],
-        late_of[at],
-        count[there],
-        least[there],
-        most[there],
-        limbs[there],
-        low,
-        {name: batch.words[name].take(named) for name in key.group_by},
-    )
+    group, at = np.divmod(there, max(1, n_slots))
+    columns = (tick_of[at], pane_of[at], late_of[at], group, count[there], least[there])
+    whole = Partial(*columns, most[there], limbs[there], low, groups.words)
+    return _by_shard(whole, groups.owner, shards)
 
 
-def _groups(columns: Sequence[Column]) -> tuple[Ints, Ints]:
-    """The number of the group of each row, and one row of each group."""
-    flat = np.zeros(len(columns[0]), np.int64)
-    size = 1
-    for column in columns:
-        names = Interner()
-        codes = names.encode(column)
-        flat = flat * (len(names) + 1) + (codes + 1)
-        size *= len(names) + 1
-    if len(columns) > 1:
-        distinct, flat = np.unique(flat, return_inverse=True)
-        size = len(distinct)
-    some = np.full(size, -1, np.int64)
-    some[flat] = np.arange(len(flat))
-    # No row has the number of null where nothing is null.
-    numbers = np.cumsum(some >= 0) - 1
-    return numbers[flat], some[some >= 0]
-
-
-def split(partial: Partial, name: str, shards: int) -> list[Partial]:
-    """The cells by the shard that owns their group."""
-    if shards == 1:
-        return [partial]
-    owner = owners([partial.words[column] for column in columns_of(name)], shards)
-    return [partial.take(np.flatnonzero(owner == shard)) for shard in range(shards)]
+def _by_shard(whole: Partial, owner: Shards, shards: int) -> list[Partial]:
+    """The cells by the shard that owns their group, each with the groups that it has cells of."""
+    new = np.diff(whole.group, prepend=-1) != 0
+    held = whole.group[new]
+    place = np.cumsum(new) - 1
+    ends = ends_of(owner[held], shards)
+    words = {name: parted(column.take(held), ends) for name, column in whole.words.items()}
+    cuts = np.searchsorted(place, ends).tolist()
+    found = []
+    for shard, (start, stop) in enumerate(pairwise(cuts)):
+        cells = {name: getattr(whole, name)[start:stop] for name in COLUMNS}
+        cells["group"] = place[start:stop] - ends[shard]
+        mine = {name: columns[shard] for name, columns in words.items()}
+        found.append(Partial(**cells, low=whole.low, words=mine))
+    return found
 
 
 def _used(key: TableKey, batch: RowBatch, kinds: dict[str, str]) -> Ints:
@@ -119,8 +107,7 @@ def _used(key: TableKey, batch: RowBatch, kinds: dict[str, str]) -> Ints:
         words = {}
         for name in where.columns():
             if kinds[name] in ("string", "bool"):
-                names = Interner()
-                words[name] = names.encode(batch.words[name]), names.values
+                words[name] = batch.words[name].codes, batch.words[name].names
         used &= where.mask(batch.numbers, words)
     if key.x is not None:
         used &= ~np.isnan(batch.numbers[key.x])

@@ -15,6 +15,7 @@ from streamgauge.engine.memory import Memories
 from streamgauge.engine.naming import Groups, Series, Words
 from streamgauge.engine.partial import Partial
 from streamgauge.engine.rows import Rows
+from streamgauge.log.home import FORMAT
 from streamgauge.operators.emission import (
     ALWAYS,
     CADENCES,
@@ -57,7 +58,8 @@ class Bench:
     `first` is the instant before the stream's first row. With `opening`, numbers and versions of
     queries, only these are checked, at every tick: so new queries answer from kept history.
     `calendar` are the ticks with rows of the whole stream, where a shard sees only its own rows;
-    `cells` are rows of a table that were added up where they were read.
+    `cells` are rows of a table that were added up where they were read. `form` is the format of the
+    home.
     """
 
     stream: Stream
@@ -71,6 +73,7 @@ class Bench:
     opening: frozenset[Who] | None = None
     calendar: Ints | None = None
     cells: Sequence[Partial] = ()
+    form: int = FORMAT
 
     def active(self, standing: Standing) -> bool:
         """Whether a query is checked."""
@@ -243,7 +246,7 @@ def grouped(
     bench: Bench, key: TableKey, groups: Groups, rows: Rows
 ) -> tuple[Codes, npt.NDArray[np.int32]]:
     """Group of each row before the filter, and after it (-1: filtered out)."""
-    whole = groups.encode(rows, bench.words)
+    whole = groups.encode(rows, bench.words, bench.form)
     where = key.predicate()
     if where is None:
         return whole, whole

@@ -127,9 +127,15 @@ class StreamRun:
         """What the pieces of an input share."""
         s, held = self.state, self.state.inputs.setdefault(name, InputState())
         first = NO_LIMIT if s.first == UNSTARTED else (s.first - 1) * self.stream.tick
-        shards = self.home.shards
         return Bench(
-            self.stream, held.words, held.series, s.births, self.shard, shards, first=first
+            self.stream,
+            held.words,
+            held.series,
+            s.births,
+            self.shard,
+            self.home.shards,
+            first=first,
+            form=self.home.form,
         )
 
     def mine(self, name: str) -> list[tuple[Key, list[Standing]]]:
@@ -139,6 +145,7 @@ class StreamRun:
 
     def compile(self) -> None:
         """Compile the queries of pieces whose state was stored."""
+        stored = self.state.pieces
         for name, plan in self.parts.items():
             bench, held = self.bench(name), self.state.inputs[name]
             if len(held.waiting):
@@ -146,7 +153,7 @@ class StreamRun:
                 held.waiting = held.waiting.narrowed(plan.numbers(), plan.words())
             pieces = {}
             for key, queries in self.mine(name):
-                piece = held.pieces.get(key.text()) or _module(key).upgraded(key, held.pieces)
+                piece = held.pieces.get(key.text()) or _module(key).upgraded(key, stored)
                 if piece is not None:
                     piece.seat(bench, self.registry, queries)
                     pieces[key.text()] = piece
@@ -283,7 +290,7 @@ class StreamRun:
 
     def _own(self, name: str, batch: RowBatch) -> Rows:
         """What an input takes of a batch that has its columns, numbered."""
-        owned = batch.owned(columns_of(name), self.shard, self.home.shards)
+        owned = batch.owned(columns_of(name), self.shard, self.home.shards, self.home.form)
         return owned.named(self.stream.tick, self.state.inputs[name].words)
 
     def _series(self, name: str, rows: Rows) -> Codes:

@@ -12,11 +12,14 @@ import numpy as np
 from streamgauge.engine.batch import RowBatch
 from streamgauge.engine.calendar import merged
 from streamgauge.engine.clocks import closed_by
-from streamgauge.engine.packet import Packet, shares
-from streamgauge.engine.partial import Partial, partial_of, split
+from streamgauge.engine.distribution import SINGLE, columns_of
+from streamgauge.engine.packet import Packet
+from streamgauge.engine.partial import Partial, partials_of
 from streamgauge.engine.progress import Brought
+from streamgauge.engine.row_groups import RowGroups
 from streamgauge.engine.rows import Flags, read_columns, read_in_place, ticks_of
 from streamgauge.engine.scan_plan import StreamScan
+from streamgauge.engine.shares import shares
 from streamgauge.engine.slices import Slice, report_values
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
@@ -32,49 +35,74 @@ def scan(home: Home, page: Page, part: Slice) -> Iterator[bytes]:
     report_values(home, part.place, segment, table, read_in_place(plan, numbers))
     batch = RowBatch.of(plan.stream, segment, table, numbers, words)
     calendar = batch.calendar(plan.stream.tick)
-    rows, cells = _work(plan, page, batch)
-    shares_of = {name: shares(name, part, home.shards) for name, part in rows.items()}
-    cells_of = {text: split(part, name, home.shards) for name, text, part in cells}
+    rows, cells = _work(plan, page, batch, home)
     for shard in range(home.shards):
         yield Packet(
             segment.stream,
             calendar,
-            {name: parts[shard] for name, parts in shares_of.items()},
-            {text: parts[shard] for text, parts in cells_of.items()},
+            {name: parts[shard] for name, parts in rows.items()},
+            {text: parts[shard] for text, parts in cells.items() if len(parts[shard].tick)},
         ).to_bytes()
 
 
 def _work(
-    plan: StreamScan, page: Page, batch: RowBatch
-) -> tuple[dict[str, RowBatch], list[tuple[str, str, Partial]]]:
-    """What is sent of a batch: rows for each input, and cells where its rows were added up."""
-    rows, cells = {}, []
-    stream = plan.stream
+    plan: StreamScan, page: Page, batch: RowBatch, home: Home
+) -> tuple[dict[str, list[RowBatch]], dict[str, list[Partial]]]:
+    """What is sent of a batch to each shard: rows of each input, and cells of added-up rows."""
+    rows: dict[str, list[RowBatch]] = {}
+    cells: dict[str, list[Partial]] = {}
+    stream, shards = plan.stream, home.shards
     ready = ticks_of(batch.eff, stream.tick) <= closed_by(page, stream)
     for name, (numbers, words) in plan.inputs.items():
-        rows[name] = batch.narrowed(numbers, words)
-        added = _added(plan, name, rows[name], ready)
-        if added:
-            # Rows that are not due yet wait as rows.
-            rows[name] = rows[name].take(np.flatnonzero(~ready))
-            cells += [(name, text, part) for text, part in added.items()]
+        part = batch.narrowed(numbers, words)
+        groups = None
+        if name != SINGLE:
+            groups = part.groups(columns_of(name), shards, home.form)
+        added = _added(plan, name, part, groups, ready, shards)
+        waiting = np.flatnonzero(~ready) if added else None
+        cells.update(added)
+        # Rows that are not due yet wait as rows.
+        if waiting is not None:
+            part, groups = part.take(waiting), None if groups is None else groups.take(waiting)
+        if groups is None:
+            rows[name] = _shared(plan, part, shards)
+        else:
+            rows[name] = shares(part, groups.owner[groups.of_row], shards)
     return rows, cells
 
 
-def _added(plan: StreamScan, name: str, batch: RowBatch, ready: Flags) -> dict[str, Partial]:
+def _shared(plan: StreamScan, batch: RowBatch, shards: int) -> list[RowBatch]:
+    """All rows for each shard that has a table of all rows."""
+    having = {TableKey.from_text(text).owner(shards) for text in plan.tables[SINGLE]}
+    none = batch.take(np.empty(0, np.int64))
+    return [batch if shard in having else none for shard in range(shards)]
+
+
+def _added(
+    plan: StreamScan,
+    name: str,
+    batch: RowBatch,
+    groups: RowGroups | None,
+    ready: Flags,
+    shards: int,
+) -> dict[str, list[Partial]]:
     """The cells of all tables of an input; none where one of them needs the rows."""
     texts = plan.tables.get(name, ())
     if not texts or not len(batch):
         return {}
-    due = batch if ready.all() else batch.take(np.flatnonzero(ready))
+    if not ready.all():
+        due = np.flatnonzero(ready)
+        batch, groups = batch.take(due), None if groups is None else groups.take(due)
     schema = plan.stream.schema
     kinds = {column: schema.type(column) for column in schema.names}
     found = {}
     for text in texts:
-        part = partial_of(TableKey.from_text(text), due, plan.stream.tick, kinds)
-        if part is None:
+        key = TableKey.from_text(text)
+        grouped = groups or RowGroups.single(len(batch), key.owner(shards))
+        parts = partials_of(key, batch, grouped, plan.stream.tick, kinds, shards)
+        if parts is None:
             return {}
-        found[text] = part
+        found[text] = parts
     return found
 
 
@@ -93,7 +121,7 @@ def brought(page: Page, sent: Sequence[bytes]) -> dict[str, Brought]:
                 cells.setdefault(text, []).append(partial)
         found[name] = Brought(
             merged([part.calendar for part in parts]),
-            {item: [part.batches[item] for part in parts] for item in inputs},
+            {item: [b for p in parts if len(b := p.batches[item])] for item in inputs},
             cells,
         )
     return found

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from streamgauge.engine.distribution import REPLICATED, inputs_of
+from streamgauge.engine.distribution import REPLICATED, SINGLE, inputs_of
 from streamgauge.log.journal import Segment
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
@@ -43,6 +43,9 @@ class StreamScan:
         """
         parts = inputs_of(plan)
         whole = parts.pop(REPLICATED)
+        if SINGLE in parts and not _adds(parts[SINGLE]):
+            # The shards that have such tables read all rows at less cost than these take to send.
+            del parts[SINGLE]
         if not parts or whole.keyed or _calls(plan):
             return None
         inputs = {name: (part.numbers(), part.words()) for name, part in parts.items()}

@@ -193,6 +193,7 @@ def _run(
     for stream_run in running.runs.values():
         stream_run.late = 0
     running.state.epoch = stop
+    running.state.form = home.form
     packed = wire.packed(running.state, shard, home.shards)
     stored = write_state(home.state(stop, shard, attempt), home, packed, running.stored)
     running.stored = stored

@@ -15,7 +15,7 @@ from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import damaged
 from streamgauge.kernel.wire import Packed, pack, unpack
 from streamgauge.log.commits import state_files
-from streamgauge.log.home import Home
+from streamgauge.log.home import BY_TEXT, Home
 from streamgauge.plan.technique import techniques
 
 KIND = "shard"
@@ -26,11 +26,15 @@ _EARLIER = {"rows", "across", "promise"}
 
 @dataclass(slots=True)
 class ShardState:
-    """All that a shard knows after an epoch: of its streams, and of operators that read pages."""
+    """All that a shard knows after an epoch: of its streams, and of operators that read pages.
+
+    `form` is the format of its home.
+    """
 
     epoch: int = 0
     streams: dict[str, StreamState] = field(default_factory=dict)
     operators: dict[str, PageOperator] = field(default_factory=dict)
+    form: int = BY_TEXT
 
 
 def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
@@ -46,6 +50,8 @@ def packed(state: ShardState, shard: int, shards: int) -> Packed:
         for serial, (name, stream) in enumerate(state.streams.items())
     }
     values = {"epoch": state.epoch, "shard": shard, "shards": shards, "streams": streams}
+    if state.form != BY_TEXT:
+        values["form"] = state.form
     if state.operators:
         values["operators"] = [
             [name, operator.pack(f"operator/{serial}", arrays)]
@@ -81,6 +87,11 @@ def shards_of(data: bytes) -> int:
     return int(unpack(data, kind=KIND, version=VERSION).values["shards"])
 
 
+def form_of(data: bytes) -> int:
+    """The format of the home that the bytes of a state are of."""
+    return int(unpack(data, kind=KIND, version=VERSION).values.get("form", BY_TEXT))
+
+
 def absent(home: Home, epoch: int) -> StateTooOld:
     """The error of state that should be there."""
     listed = [path for k in range(home.shards) for path in state_files(home, epoch, k)]
@@ -103,7 +114,8 @@ def _unpacked(packed: Packed, shard: int, shards: int) -> ShardState:
         name: unpack_stream(f"{serial}", values, packed.arrays, shard, shards)
         for serial, (name, values) in enumerate(packed.values["streams"].items())
     }
-    return ShardState(packed.values["epoch"], streams, _operators(packed))
+    form = packed.values.get("form", BY_TEXT)
+    return ShardState(packed.values["epoch"], streams, _operators(packed), form)
 
 
 def _operators(packed: Packed) -> dict[str, PageOperator]:

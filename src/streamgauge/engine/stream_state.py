@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from streamgauge.engine.calendar import Calendar
-from streamgauge.engine.distribution import REPLICATED, input_name
+from streamgauge.engine.distribution import REPLICATED, SINGLE, input_of
 from streamgauge.engine.naming import Series, pack_combiner, unpack_combiner
 from streamgauge.engine.operator import Arrays, Operator, fed_module
 from streamgauge.engine.progress import InputState, StreamState
@@ -19,10 +19,12 @@ from streamgauge.engine.rows import Rows
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.passing_names import PassingNames
-from streamgauge.plan.technique import technique_of_state
+from streamgauge.plan.table_key import TableKey
+from streamgauge.plan.technique import Key, technique_of_state
 
 _TALLY = ("total", "fine", "coarse")
 _ROWS = ("eff", "tick", "ts")
+_SUMMED = ("panes", "landmark")
 
 
 def pack_stream(prefix: str, state: StreamState, arrays: Arrays) -> dict[str, Any]:
@@ -76,11 +78,16 @@ def unpack_stream(
         # Written when one input brought all rows to all work.
         held = _unpack_input(prefix, values, arrays, shard, shards)
         state.coming = Calendar.of(np.sort(held.waiting.tick))
-        state.inputs = _apart(held)
+        state.inputs = _apart(held, rounded=True)
         return state
     state.coming = Calendar(arrays[f"{prefix}/coming/ticks"], arrays[f"{prefix}/coming/rows"])
     for serial, (name, item) in enumerate(values["inputs"].items()):
-        state.inputs[name] = _unpack_input(f"{prefix}/{serial}", item, arrays, shard, shards)
+        held = _unpack_input(f"{prefix}/{serial}", item, arrays, shard, shards)
+        if name == REPLICATED:
+            # Sums over all rows were once with the work that reads all rows.
+            state.inputs = {**_apart(held), **state.inputs}
+        else:
+            state.inputs[name] = held
     return state
 
 
@@ -107,19 +114,26 @@ def _unpack_input(
     )
 
 
-def _apart(held: InputState) -> dict[str, InputState]:
+def _apart(held: InputState, *, rounded: bool = False) -> dict[str, InputState]:
     """The work of one input given to those that bring its rows now; names are copied for each.
 
-    Rows that wait are those of all groups, which work on some of them passes over.
+    Rows that wait are those of all groups, which work on some of them passes over. Where sums were
+    `rounded`, they may go on in a table that does not round them.
     """
     found = {REPLICATED: replace(held, pieces={})}
     for text, piece in held.pieces.items():
-        name = input_name(piece.key.hashed_by)
-        if name not in found:
-            words = {column: Interner.of(known.values) for column, known in held.words.items()}
-            found[name] = InputState(words, waiting=held.waiting.take(slice(None)))
+        name = input_of(piece.key)
+        for into in (name, SINGLE) if rounded and _sums_all(piece.key) else (name,):
+            if into not in found:
+                words = {column: Interner.of(known.values) for column, known in held.words.items()}
+                found[into] = InputState(words, waiting=held.waiting.take(slice(None)))
         found[name].pieces[text] = piece
     return found
+
+
+def _sums_all(key: Key) -> bool:
+    """Whether a table may go on as one of exact sums over all rows."""
+    return isinstance(key, TableKey) and not key.group_by and key.kind in _SUMMED
 
 
 def _unpack_tally(prefix: str, values: dict[str, Any], arrays: Arrays) -> Tally:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from streamgauge.kernel.coded import CodedColumn
 from streamgauge.kernel.columns import Codes, Interner
 
 TEXT = pa.large_string()
@@ -38,17 +38,13 @@ class PassingNames(Interner):
     def __len__(self) -> int:
         return len(self.texts)
 
-    def encode(self, column: pa.ChunkedArray | pa.Array) -> Codes:
+    def encode(self, column: pa.ChunkedArray | pa.Array | CodedColumn) -> Codes:
         """Numbers of a column's values, all of them new; -1 for null."""
-        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        texts, coded, known = [self.texts], [np.empty(0, np.int32)], len(self.texts)
-        for chunk in chunks:
-            names, codes = _coded(chunk)
-            coded.append(np.where(codes < 0, np.int32(-1), codes + np.int32(known)))
-            texts.append(names)
-            known += len(names)
-        self._take(pa.concat_arrays(texts))
-        return np.concatenate(coded)
+        coded = column if isinstance(column, CodedColumn) else CodedColumn.of(column)
+        names, codes = _used(coded)
+        known = np.int32(len(self.texts))
+        self._take(pa.concat_arrays([self.texts, names]))
+        return np.where(codes < 0, np.int32(-1), codes + known)
 
     def narrow(self, used: Codes) -> Codes:
         """Forget all names but those of a column of numbers; return the column anew."""
@@ -68,12 +64,9 @@ class PassingNames(Interner):
         return self.values
 
 
-def _coded(chunk: pa.Array) -> tuple[pa.Array, Codes]:
-    """Names of a column, none that is not used, and the place of each value among them."""
-    if not pa.types.is_dictionary(chunk.type):
-        chunk = pc.dictionary_encode(chunk)
-    codes = np.asarray(pc.fill_null(chunk.indices.cast(pa.int32()), -1).to_numpy(), np.int32)
-    names = chunk.dictionary.cast(TEXT)
+def _used(column: CodedColumn) -> tuple[pa.Array, Codes]:
+    """Names of a column, none of many that is not used, and the place of each row's among them."""
+    codes, names = column.codes, column.values.cast(TEXT)
     if len(names) > len(codes):
         used = np.unique(codes)
         used = used[used >= 0]

@@ -11,6 +11,7 @@ The header holds the kind of state, its own version, plain values and a table of
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zlib
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from streamgauge.kernel.errors import StateTooOld
 MAGIC = b"SGST"
 FORMAT = 1
 _PREFIX = struct.Struct("<4sHI")
-_DTYPES = {"f8", "f4", "i8", "i4", "u1", "u8", "i1", "u4"}
+_DTYPES = {"f8", "f4", "i8", "i4", "u1", "u8", "i1", "u4", "u2"}
 
 Array = npt.NDArray[Any]
 
@@ -89,7 +90,7 @@ def unpack(data: bytes, *, kind: str, version: int) -> Packed:
     if zlib.crc32(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
         raise _damaged("damaged", f"checksum of {len(data)} bytes does not agree")
     start = _PREFIX.size + header_size
-    header = json.loads(data[_PREFIX.size : start])
+    header = json.loads(data[_PREFIX.size : start].decode())
     if header["kind"] != kind or header["version"] > version:
         raise StateTooOld(
             f"state {header['kind']!r} version {header['version']} cannot be read here",
@@ -98,7 +99,7 @@ def unpack(data: bytes, *, kind: str, version: int) -> Packed:
         )
     arrays = {}
     for name, code, shape, offset in header["arrays"]:
-        count = int(np.prod(shape, dtype=np.int64))
+        count = math.prod(shape)
         flat = np.frombuffer(data, dtype="<" + code, count=count, offset=start + offset)
         arrays[name] = flat.reshape(shape).copy()
     return Packed(header["kind"], header["version"], header["values"], arrays)

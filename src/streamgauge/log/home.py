@@ -21,7 +21,9 @@ from streamgauge.kernel.files import (
 from streamgauge.kernel.memory import allowance, bytes_of
 from streamgauge.kernel.roots import NO_ROOTS, Roots
 
-FORMAT = 1
+FORMAT = 2
+# The format of earlier releases: which shard owns a group followed from a hash of its text.
+BY_TEXT = 1
 NAME_BYTES = 200
 CLEARED = "cleared.json"
 # Where files go that cannot be believed, so that nothing of them is lost.
@@ -30,7 +32,10 @@ ASIDE = "damaged"
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Paths below a gauge's directory. Plain data, so that it travels to executors."""
+    """Paths below a gauge's directory. Plain data, so that it travels to executors.
+
+    `form` is the format it was made with: it says which shard owns a group.
+    """
 
     path: str
     shards: int
@@ -38,6 +43,7 @@ class Home:
     roots: Roots = NO_ROOTS
     memory: int | None = None
     spread: bool = False
+    form: int = FORMAT
     given: dict[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -72,15 +78,15 @@ class Home:
         with reading(card, "this data directory"):
             found = read_json(card, "this data directory")
             form, count = found["format"], found.get("shards")
-            if form != FORMAT:
+            if form not in (BY_TEXT, FORMAT):
                 raise StateTooOld(
                     f"home {root} is of format {form}",
-                    f"this release reads format {FORMAT}",
+                    f"this release reads formats {BY_TEXT} and {FORMAT}",
                     "run the release that wrote it, or choose another home",
                 )
             if not isinstance(count, int) or count < 1:
                 raise damaged(card, "this data directory", f"its number of shards is {count!r}")
-            return cls(str(root), count, allowed, roots, room, spread)
+            return cls(str(root), count, allowed, roots, room, spread, form)
 
     @property
     def allowance(self) -> int:

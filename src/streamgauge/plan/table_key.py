@@ -63,6 +63,11 @@ class TableKey(Key):
         return self.exact and not self.born
 
     @property
+    def single(self) -> bool:
+        """Exact sums over all rows are on one shard."""
+        return self.exact and not self.group_by
+
+    @property
     def hashed_by(self) -> tuple[str, ...]:
         """The columns whose hash says which shard needs a row; none: all shards need it.
 

@@ -65,6 +65,11 @@ class Key:
         return ()
 
     @property
+    def single(self) -> bool:
+        """Whether one shard has the operator, and sums serve it as well as rows."""
+        return False
+
+    @property
     def keyed(self) -> bool:
         """Whether series are told apart."""
         return False

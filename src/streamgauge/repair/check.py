@@ -10,9 +10,9 @@ from pathlib import Path
 from streamgauge.kernel.allowed import Allowed
 from streamgauge.kernel.errors import SourceFailure, StateTooOld, StreamgaugeError
 from streamgauge.kernel.files import sync_directory, write_json
-from streamgauge.log.home import ASIDE, CLEARED, FORMAT, Home
+from streamgauge.log.home import ASIDE, CLEARED, Home
 from streamgauge.log.lock import LOCK, held, holding, refuse_if_held
-from streamgauge.repair.epochs import Epochs, known_shards, rewritten_cleared
+from streamgauge.repair.epochs import Epochs, known_form, known_shards, rewritten_cleared
 from streamgauge.repair.finding import (
     REMOVE,
     REWRITE,
@@ -110,9 +110,9 @@ def _opened(root: Path, allowed: Allowed, notes: Notes) -> Home:
             error.detail.removeprefix(f"{root / CARD}: "),
             "nothing can be opened",
             repair="" if shards is None else REWRITE,
-            advice=f"write {{'format': {FORMAT}, 'shards': N}}" if shards is None else "",
+            advice=f"write {{'format': {known_form(root)}, 'shards': N}}" if shards is None else "",
         )
-        return Home(str(root), shards or 1, allowed)
+        return Home(str(root), shards or 1, allowed, form=known_form(root))
 
 
 def _repair(root: Path, notes: Notes, epochs: Epochs) -> None:
@@ -142,7 +142,7 @@ def _rewrite(home: Home, finding: Finding) -> None:
     told = (
         rewritten_cleared(home)
         if path.name == CLEARED
-        else {"format": FORMAT, "shards": home.shards}
+        else {"format": home.form, "shards": home.shards}
     )
     write_json(path, told)
     sync_directory(home.root)

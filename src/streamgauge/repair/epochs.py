@@ -17,7 +17,7 @@ from streamgauge.kernel.files import number_name, numbered
 from streamgauge.kernel.wire import kind_of, unpack
 from streamgauge.log import inbox
 from streamgauge.log.commits import lists_state, read_commit, state_files
-from streamgauge.log.home import CLEARED, Home
+from streamgauge.log.home import CLEARED, FORMAT, Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.repair.finding import RECOMPUTE, REMOVE, REWRITE, SET_ASIDE, Notes
 from streamgauge.results.blocks import read_block
@@ -233,6 +233,16 @@ def oldest_start(home: Home) -> int:
 def rewritten_cleared(home: Home) -> dict[str, int]:
     """What `cleared.json` has to say."""
     return {"epoch": oldest_start(home)}
+
+
+def known_form(root: Path) -> int:
+    """The format that a data directory was made with, as its state says; today's without any."""
+    for path in sorted(root.glob("state/*/shard-*.sgst"), reverse=True):
+        try:
+            return wire.form_of(path.read_bytes())
+        except (StreamgaugeError, OSError, LookupError, TypeError, ValueError):
+            continue
+    return FORMAT
 
 
 def known_shards(root: Path) -> int | None:

@@ -40,7 +40,7 @@ class Family:
         self.homes = np.concatenate((self.homes, np.full(more, -1, np.int32)))
         self.known = np.concatenate((self.known, np.full(more, -1, np.int32)))
         self.newest = np.concatenate((self.newest, np.full(more, ALWAYS)))
-        self.groups.encode(rows, bench.words)
+        self.groups.encode(rows, bench.words, bench.form)
         combos = self.groups.combiner.encode([rows.words[c] for c in self.groups.columns])
         before = self.known.copy()
         at = _changes(bench.sid, rows.ts, rows.late, combos, bench.revises, self.newest, before)
@@ -74,7 +74,7 @@ class Family:
         self.groups = Groups(
             self.groups.columns, bench.shard, bench.shards, self.groups.combiner, pools=bench.pools
         )
-        self.groups.number(bench.words)
+        self.groups.number(bench.words, bench.form)
         series = np.flatnonzero(self.known >= 0).astype(np.int32)
         self._settle(series, self.known[series])
 

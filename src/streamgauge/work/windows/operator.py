@@ -14,6 +14,7 @@ from streamgauge.engine.naming import Groups
 from streamgauge.engine.operator import Arrays, Newest, Operator, remembered
 from streamgauge.engine.pane_shapes import UNSET, needed_panes, shape_of, window_load
 from streamgauge.engine.paned import Paned
+from streamgauge.engine.partial import Partial
 from streamgauge.engine.pieces import (
     NO_LIMIT,
     Bench,
@@ -193,10 +194,7 @@ class PaneOperator(Paned):
         span = (self.low, self.limbs.shape[2])
         for part in bench.cells:
             span = spanning(span, (part.low, part.limbs.shape[1]))
-        places = []
-        for part in bench.cells:
-            codes = [bench.words[name].encode(part.words[name]) for name in self.key.group_by]
-            places.append(self.groups.encode_columns(codes, bench.words))
+        places = [self._places(bench, part) for part in bench.cells]
         self._make_room(span)
         order = np.argsort(np.concatenate([part.tick for part in bench.cells]), kind="stable")
         held = [on_limbs(p.limbs, (p.low, p.limbs.shape[1]), span) for p in bench.cells]
@@ -215,6 +213,13 @@ class PaneOperator(Paned):
             column("most"),
             np.concatenate(held)[order],
         )
+
+    def _places(self, bench: Bench, part: Partial) -> Codes:
+        """The number that the group of each cell has here."""
+        if not self.key.group_by:
+            return np.zeros(len(part.tick), np.int32)
+        codes = [bench.words[name].encode(part.words[name]) for name in self.key.group_by]
+        return self.groups.encode_columns(codes, bench.words, bench.form)[part.group]
 
     def _walk(
         self,
