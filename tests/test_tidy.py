@@ -63,7 +63,7 @@ BANS = (
     Ban("numpy.random.seed", "numpy.random.Generator with a seed of its own"),
     Ban("time.time", "event time; a clock handed in by the caller", CLOCKS),
     Ban("time.time_ns", "event time; a clock handed in by the caller", CLOCKS),
-    Ban("time.thread_time_ns", "a Spent, whose clock is handed in", ("engine/promise_costs.py",)),
+    Ban("time.thread_time_ns", "a Spent, whose clock is handed in", ("work/promise/budget.py",)),
     Ban("time.sleep", "threading.Event.wait, which a stop can interrupt"),
     Ban("datetime.datetime.now", "event time; a clock handed in by the caller"),
     Ban("datetime.datetime.utcnow", "event time; a clock handed in by the caller"),

@@ -19,7 +19,7 @@ from streamgauge.engine.slices import slices
 from streamgauge.kernel.files import write_json
 from streamgauge.log.home import BY_TEXT, FORMAT
 from streamgauge.log.journal import Journal
-from streamgauge.plan.sharing import TableKey
+from streamgauge.plan.table_key import TableKey
 
 pytestmark = pytest.mark.slow
 

@@ -241,8 +241,11 @@ def _numbers_only(changes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     found = []
     for record in changes:
         if record["do"] == "register":
-            kept = [query for query in record["queries"] if "plan" not in query]
-            found.append({**record, "queries": kept})
+            offers = record.get("taken", [None] * len(record["queries"]))
+            pairs = zip(record["queries"], offers, strict=True)
+            kept = [(query, offer) for query, offer in pairs if "plan" not in query]
+            told = {"taken": [offer for _, offer in kept]} if "taken" in record else {}
+            found.append({**record, "queries": [query for query, _ in kept], **told})
         elif record["do"] in ("stream", "advance", "window", "function"):
             found.append(record)
     return found

@@ -17,8 +17,8 @@ import streamgauge as sg
 from streamgauge.engine import commit as commit_module
 from streamgauge.engine import lander as lander_module
 from streamgauge.engine import local as local_module
-from streamgauge.engine import row_work, state_files
 from streamgauge.engine import shard as shard_module
+from streamgauge.engine import state_files
 from streamgauge.engine.lander import Lander
 from streamgauge.kernel import files as files_module
 from streamgauge.kernel.files import read_json
@@ -43,7 +43,7 @@ POINTS = {
     "a snapshot is written": (Lander, "_write_snapshot"),
     "packets are made": (local_module, "scan"),
     "answers are written": (shard_module, "write_block"),
-    "rows are written": (row_work, "write_rows"),
+    "rows are written": (shard_module, "write_rows"),
     "changes of state are written": (state_files, "write_whole"),
     "a shard ran": (local_module.shard, "run"),
     "a commit is put": (commit_module, "put_json"),

@@ -232,6 +232,9 @@ def test_the_latest_list_of_a_sketch_has_its_bars_the_right_way_round(tmp_path: 
     assert all(answer.low <= answer.value <= answer.high for answer in found)
     assert any(answer.low < answer.high for answer in found)
     newest = max(answer.as_of for answer in as_answers(gauge.answers("top")))
-    given = [a for a in as_answers(gauge.answers("top")) if a.as_of == newest]
+    # Items that have left the list are told once more, without a value.
+    given = [
+        a for a in as_answers(gauge.answers("top")) if a.as_of == newest and a.value is not None
+    ]
     bars = sorted((a.group, a.low, a.high) for a in found)
     assert bars == sorted((a.group, a.low, a.high) for a in given)

@@ -11,6 +11,8 @@ import pytest
 from streamgauge.engine import state as wire
 from streamgauge.kernel.time import SECOND
 from streamgauge.streams.schema import Schema
+from streamgauge.work.relations.operator import ViewOperator
+from streamgauge.work.selections.operator import SelectionOperator
 from tests.engine.stage import START, Stage
 
 pytestmark = pytest.mark.slow
@@ -45,11 +47,13 @@ def kept(stage: Stage) -> int:
     """Rows and groups in the state of all shards."""
     home, total = stage.gauge.home, 0
     for shard in range(home.shards):
-        rows = wire.read_state(home, home.committed(), shard).rows
-        total += sum(len(selection.waiting) for selection in rows.selections.values())
-        for view in rows.views.values():
-            total += sum(len(store) for store in view.stores.values())
-            total += sum(len(folded.given) for folded in view.held.values())
+        for operator in wire.read_state(home, home.committed(), shard).operators.values():
+            if isinstance(operator, SelectionOperator):
+                total += len(operator.known.waiting)
+                continue
+            assert isinstance(operator, ViewOperator)
+            total += sum(len(store) for store in operator.state.stores.values())
+            total += sum(len(folded.given) for folded in operator.state.held.values())
     return total
 
 

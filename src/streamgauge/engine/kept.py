@@ -7,9 +7,10 @@ from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.operator import Kept, Site
 from streamgauge.engine.page_operators import compiled_for
 from streamgauge.engine.state import ShardState
+from streamgauge.engine.stream_state import operator_bytes
 from streamgauge.log.home import Home
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.sharing import piece_of
+from streamgauge.plan.sharing import piece_of, share
 from streamgauge.plan.technique import technique_of
 
 __all__ = ["Kept", "kept"]
@@ -54,10 +55,13 @@ def _on_shard(
 
 
 def _of_fed(state: ShardState, registry: Registry, standing: Standing) -> list[Kept]:
+    plan = share(registry, registry.stream(standing.query.stream))
+    key = piece_of(registry, standing)
     stream = state.streams.get(standing.query.stream)
-    key = piece_of(registry, standing).text()
-    piece = None if stream is None else stream.pieces.get(key)
-    if piece is None:
+    inputs = [] if stream is None else list(stream.inputs.values())
+    held = next((one for one in inputs if key.text() in one.pieces), None)
+    if held is None:
         return []
-    what, count = piece.content()
-    return [Kept(what, count, piece.nbytes)]
+    what, count = held.pieces[key.text()].content()
+    read = key.reads(plan.stream.schema, plan.operators[key])
+    return [Kept(what, count, operator_bytes(held, key.text(), read))]

@@ -19,8 +19,9 @@ from streamgauge.engine.rows import Rows
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.passing_names import PassingNames
+from streamgauge.kernel.wire import Packed, pack
 from streamgauge.plan.table_key import TableKey
-from streamgauge.plan.technique import Key, technique_of_state
+from streamgauge.plan.technique import Columns, Key, technique_of_state
 
 _TALLY = ("total", "fine", "coarse")
 _ROWS = ("eff", "tick", "ts")
@@ -168,3 +169,20 @@ def _restored(
 ) -> Operator:
     module = fed_module(technique_of_state(values["key"]))
     return module.restored(prefix, values, arrays, shard, shards)
+
+
+def operator_bytes(held: InputState, text: str, read: Columns) -> int:
+    """Bytes of an operator as it is stored, with the names and the waiting rows that it reads."""
+    operator, arrays = held.pieces[text], Arrays()
+    values = operator.pack("", arrays)
+    columns = {*read.numbers, *read.words}
+    if operator.key.keyed:
+        pack_combiner("series", held.series.combiner, arrays)
+        values["series"] = [held.series.names.values, held.series.local]
+        columns |= {*held.words, *held.waiting.numbers}
+    values["words"] = [n.listed() for name, n in held.words.items() if name in columns]
+    narrow = [
+        [n for n in one if n in columns] for one in (held.waiting.numbers, held.waiting.words)
+    ]
+    _pack_rows("waiting", held.waiting.narrowed(*narrow), arrays)
+    return len(pack(Packed("operator", 1, values, arrays)))

@@ -67,7 +67,7 @@ def kernel_fingerprint(path: Path) -> str:
     """
     texts = hashlib.blake2b(digest_size=8)
     for file in sorted(deciding(path)) if path.is_relative_to(_ROOT) else [path]:
-        place = file.relative_to(_ROOT) if file.is_relative_to(_ROOT) else file
+        place = file.relative_to(_ROOT) if file.is_relative_to(_ROOT) else file.name
         texts.update(f"{place}\n".encode())
         texts.update(file.read_bytes())
     return texts.hexdigest()

@@ -49,12 +49,12 @@ from streamgauge.operators.emission import (
 )
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Load
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
+from streamgauge.work.deferral.checked import checked_ticks
 from streamgauge.work.deferral.family import Family
-from streamgauge.work.deferral.roster import Roster, compiled
-from streamgauge.work.deferral.state import pack_deferral, unpack_deferral
+from streamgauge.work.deferral.roster import Roster, compiled, places_of
+from streamgauge.work.deferral.state import pack_deferral
 from streamgauge.work.deferral.technique import DeferralKey
 from streamgauge.work.deferral.watching import Watching, watching
 
@@ -172,7 +172,7 @@ class DeferralOperator(Operator):
             starts[number, version] = start, size
             start += size
         self.left += self._left(before, starts)
-        parts = [_places(starts.get(who), before.get(who), one) for who, one in self.kin.items()]
+        parts = [places_of(starts.get(who), before.get(who), one) for who, one in self.kin.items()]
         cells = np.concatenate(parts) if parts else np.empty(0, np.int64)
         who = [(*key, one.size) for key, one in self.kin.items()]
         if who != self.who or (cells != np.arange(len(cells))).any():
@@ -471,38 +471,6 @@ class DeferralOperator(Operator):
         return given
 
 
-def opened(
-    key: DeferralKey, bench: Bench, registry: Registry, queries: Sequence[Standing]
-) -> DeferralOperator:
-    """A new operator."""
-    return DeferralOperator(key)
-
-
-def restored(
-    prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
-) -> DeferralOperator:
-    """An operator from its stored state."""
-    return DeferralOperator(**unpack_deferral(prefix, values, arrays, shard, shards))
-
-
-def upgraded(key: DeferralKey, held: Mapping[str, Operator]) -> DeferralOperator | None:
-    """Its state has always had this name."""
-    return None
-
-
-def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:
-    """Cells, and the series that each reads."""
-    mine = [one for one in held if isinstance(one, DeferralOperator)]
-    query = standing.query
-    cells = max(1, sum(n for one in mine for number, _, n in one.who if number == standing.id))
-    members = series if query.series is None else len(query.series)
-    if query.cells:
-        rosters = [one.roster for one in mine if one.roster is not None]
-        linked = sum(len(roster.links.member) for roster in rosters) or series
-        members = round(linked / cells)
-    return Load("watched" if query.regime == "watch" else "deferred", cells, max(1, members))
-
-
 def _sworn(exact: bool, watched: bool, confidence: float) -> tuple[str, float]:
     """What an answer rests on, and how surely."""
     return "exact" if exact else BASES[watched], confidence
@@ -523,32 +491,3 @@ def _fits(known: Kin, query: Query, tables: Mapping[str, Table] | None) -> bool:
     if query.members is None or tables is None:
         return True
     return tables[query.members.table].path == known.path
-
-
-def _places(slot: tuple[int, int] | None, old: Kin | None, new: Kin) -> Ints:
-    """Where the cells of a query were; -1 for those that are new."""
-    if slot is None:
-        return np.full(new.size, -1, np.int64)
-    start, size = slot
-    if size == new.size and (old is None or old is new or (old.texts == new.texts).all()):
-        return np.arange(start, start + size, dtype=np.int64)
-    assert old is not None, "the cells of a query are not those of its state"
-    index = {text: start + place for place, text in enumerate(old.texts)}
-    return np.array([index.get(text, -1) for text in new.texts], np.int64)
-
-
-def checked_ticks(rows: Ints, span: Span, beat: int) -> Ints:
-    """Ticks with rows; in a silence also whole multiples of the expected gap, while awake."""
-    with_rows = np.unique(rows)
-    if beat <= 0:
-        return with_rows
-    begins = np.concatenate(([span.tick], with_rows))
-    ends = np.concatenate((with_rows, [span.last + 1]))
-    awake = np.concatenate(([span.awake_until], with_rows + span.rest))
-    parts = [with_rows]
-    for begin, end, until in zip(begins.tolist(), ends.tolist(), awake.tolist(), strict=True):
-        # Nobody is silent within a gap of the last rows.
-        quiet = max(begin, until - span.rest + beat)
-        first = (quiet // beat + 1) * beat
-        parts.append(np.arange(first, min(end, until + 1), beat))
-    return np.unique(np.concatenate(parts)).astype(np.int64)

@@ -139,3 +139,15 @@ def _draws(standing: Standing, kin: Kin) -> npt.NDArray[np.uint64]:
     if kin.size == 1 and kin.texts[0] == "":
         return np.array([seed], np.uint64)
     return keys(items(pa.array(kin.texts, pa.large_string())), seed=0) ^ seed
+
+
+def places_of(slot: tuple[int, int] | None, old: Kin | None, new: Kin) -> Ints:
+    """Where the cells of a query were; -1 for those that are new."""
+    if slot is None:
+        return np.full(new.size, -1, np.int64)
+    start, size = slot
+    if size == new.size and (old is None or old is new or (old.texts == new.texts).all()):
+        return np.arange(start, start + size, dtype=np.int64)
+    assert old is not None, "the cells of a query are not those of its state"
+    index = {text: start + place for place, text in enumerate(old.texts)}
+    return np.array([index.get(text, -1) for text in new.texts], np.int64)

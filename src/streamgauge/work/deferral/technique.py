@@ -49,7 +49,7 @@ class Deferral(Technique):
     """Cells of latest values, each evaluated at a deadline or watched."""
 
     name = DeferralKey.technique
-    operators = "streamgauge.work.deferral.operator"
+    operators = "streamgauge.work.deferral.opening"
     reports: ClassVar[Mapping[str, str]] = {
         "deferrals": "streamgauge.work.deferral.report:deferrals",
         "deferral columns": "streamgauge.work.deferral.report:DEFERRALS",

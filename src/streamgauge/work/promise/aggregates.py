@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,7 +25,7 @@ from streamgauge.plan.registry import Registry, Standing
 from streamgauge.promise.costs import Spent
 from streamgauge.promise.figures import Figures
 from streamgauge.work.promise.aggregate_run import AggregateRun
-from streamgauge.work.promise.budget import LOOKED_AT, allowed, measured
+from streamgauge.work.promise.budget import LOOKED_AT, allowed, measured, stopwatch
 from streamgauge.work.promise.panes import AggregateState
 from streamgauge.work.promise.state import pack_aggregate, restored_states, unpack_aggregate
 
@@ -36,7 +35,7 @@ class AggregateOperator(PageOperator):
     """Panes of rows of one aggregate, looked at as far as its budget reaches."""
 
     state: AggregateState = field(default_factory=AggregateState)
-    spent: Spent = field(default_factory=lambda: Spent(time.thread_time_ns))
+    spent: Spent = field(default_factory=stopwatch)
     run: AggregateRun | None = None
 
     def compile(self, site: Site, registry: Registry, queries: Sequence[Standing]) -> None:

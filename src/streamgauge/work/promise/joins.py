@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +22,7 @@ from streamgauge.plan.promising import is_spread
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.promise.costs import Spent
 from streamgauge.promise.figures import Figures
-from streamgauge.work.promise.budget import LOOKED_AT, allowed, measured
+from streamgauge.work.promise.budget import LOOKED_AT, allowed, measured, stopwatch
 from streamgauge.work.promise.join_run import JoinRun, JoinState
 from streamgauge.work.promise.state import pack_join, restored_states, unpack_join
 
@@ -33,7 +32,7 @@ class JoinOperator(PageOperator):
     """Rows of the windows of one join, and the pairs that were found."""
 
     state: JoinState = field(default_factory=JoinState)
-    spent: Spent = field(default_factory=lambda: Spent(time.thread_time_ns))
+    spent: Spent = field(default_factory=stopwatch)
     run: JoinRun | None = None
 
     def compile(self, site: Site, registry: Registry, queries: Sequence[Standing]) -> None:

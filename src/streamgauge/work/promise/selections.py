@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,7 +23,7 @@ from streamgauge.plan.promising import SelectionPlan, selection_plan
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.promise.costs import Spent
 from streamgauge.promise.figures import Figures
-from streamgauge.work.promise.budget import LOOKED_AT, allowed, measured
+from streamgauge.work.promise.budget import LOOKED_AT, allowed, measured, stopwatch
 from streamgauge.work.promise.reach import Asking, SelectState
 from streamgauge.work.promise.selection_run import SelectionsRun, SelectionsState
 from streamgauge.work.promise.state import (
@@ -40,7 +39,7 @@ class SelectionsOperator(PageOperator):
     """Rows of one stream and window, and the selections that look at them."""
 
     state: SelectionsState = field(default_factory=SelectionsState)
-    spent: Spent = field(default_factory=lambda: Spent(time.thread_time_ns))
+    spent: Spent = field(default_factory=stopwatch)
     run: SelectionsRun | None = None
 
     def compile(self, site: Site, registry: Registry, queries: Sequence[Standing]) -> None:

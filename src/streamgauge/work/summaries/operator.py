@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.engine.bank_state import pack_panes, unpack_panes
+from streamgauge.engine.bank_state import pack_panes
 from streamgauge.engine.due import due_ticks
 from streamgauge.engine.naming import Groups
-from streamgauge.engine.operator import Arrays, Newest, Operator, remembered
-from streamgauge.engine.pane_shapes import UNSET, needed_panes, shape_of, window_load
+from streamgauge.engine.operator import Arrays, Newest, remembered
+from streamgauge.engine.pane_shapes import UNSET, needed_panes, shape_of
 from streamgauge.engine.paned import Paned
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Seats, grouped
 from streamgauge.engine.rows import Rows
-from streamgauge.engine.table_state import pack_table_of_groups, unpack_groups, unpack_seats
+from streamgauge.engine.table_state import pack_table_of_groups
 from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
     CADENCES,
     COVERAGE,
-    EMPTIED,
     GROUP,
     HIGH,
-    LAST,
-    LAST_COVERAGE,
-    LAST_EPOCH,
-    LAST_HIGH,
-    LAST_LOW,
-    LAST_SPENT,
-    LAST_TICK,
     LOW,
-    MEMORY,
     QUERY,
     REVISION,
-    SILENT,
     SPENT,
     TICK,
     VALUE,
@@ -51,41 +41,23 @@ from streamgauge.operators.emission import (
     give_bars,
 )
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Load
-from streamgauge.synopses.bank import Bank
 from streamgauge.synopses.exact import Exact
-from streamgauge.synopses.questions import Frequency, Quantile, Question, TopK
+from streamgauge.synopses.questions import Frequency, Question, TopK
 from streamgauge.synopses.synopsis import Synopsis
 from streamgauge.windows.bank_panes import BankPanes
 from streamgauge.windows.panes import coverage_of
+from streamgauge.work.summaries.answers import (
+    Answers,
+    Asking,
+    Top,
+    columns_of,
+    gone_item,
+    remembered_item,
+)
 from streamgauge.work.summaries.names import CODED, SummaryNames, coding, held_words, only_hashed
-from streamgauge.work.summaries.technique import TECHNIQUE, SketchKey
+from streamgauge.work.summaries.technique import SketchKey
 
 Array = npt.NDArray[Any]
-
-
-class Asking(NamedTuple):
-    """A compiled query: what it asks, when it is due, and its window in panes."""
-
-    standing: Standing
-    question: Question
-    cadence: str
-    period: int
-    patience: int
-    slide: int
-    length: int
-    since: int
-    begun: int
-
-
-class Top(NamedTuple):
-    """The last list that a query over top items gave to a group."""
-
-    query: int
-    version: int
-    rows: list[list[float]]
-    texts: list[str]
-    epoch: int = 0
 
 
 @dataclass(slots=True)
@@ -169,7 +141,7 @@ class SummaryOperator(Paned):
         n_groups = len(self.groups.texts)
         self.panes.n_groups = self.late.n_groups = max(1, n_groups)
         memory = self.seats.borrow(n_groups)
-        given = _Answers(empty_answers(), list(self.groups.texts))
+        given = Answers(empty_answers(), list(self.groups.texts))
         done, with_rows = 0, self._with_rows(rows, bench)
         for tick, due in self._checks(rows, with_rows, span, bench):
             stop = int(np.searchsorted(rows.tick, tick, side="right"))
@@ -226,7 +198,7 @@ class SummaryOperator(Paned):
         yield from remembered(self.seats.memory, self.groups.texts, *sworn)
         for top in self.tops.values():
             for row, text in zip(top.rows, top.texts, strict=True):
-                yield Newest(top.query, top.version, text, _remembered(row, top.epoch), *sworn)
+                yield Newest(top.query, top.version, text, remembered_item(row, top.epoch), *sworn)
 
     def content(self) -> tuple[str, int]:
         """Its groups."""
@@ -380,7 +352,7 @@ class SummaryOperator(Paned):
         """Value, low, high and own width of each group, and its rows."""
         bank, counts = self.panes.window(end, asking.length)
         question = self._asked(asking.question, bench)
-        bars = _columns_of(bank, question, counts)
+        bars = columns_of(bank, question, counts)
         late = self.late._between(end - asking.length, end)
         if late:
             whole = self.panes.bank([])
@@ -390,8 +362,9 @@ class SummaryOperator(Paned):
                 self.late.put(whole, number)
                 held = self.late.panes[number].counts
                 more[: len(held)] += held
-            other = _columns_of(whole, question, more)
-            there = ~np.isnan(other[:, 0]) & ~np.isnan(bars[:, 0])
+            other = columns_of(whole, question, more)
+            # A group without late rows of its own is as if no group had any.
+            there = (more > counts) & ~np.isnan(other[:, 0]) & ~np.isnan(bars[:, 0])
             bars[there, 1] = np.minimum(bars[there, 1], other[there, 1])
             bars[there, 2] = np.maximum(bars[there, 2], other[there, 2])
         return bars, counts
@@ -405,7 +378,7 @@ class SummaryOperator(Paned):
         return self.names.asked(question, bench.words[name], bench.stream.schema.type(name))
 
     def _answer(
-        self, asking: Asking, tick: int, span: Span, bench: Bench, memory: Floats, given: _Answers
+        self, asking: Asking, tick: int, span: Span, bench: Bench, memory: Floats, given: Answers
     ) -> None:
         edge, end, length = self._window(asking, tick, bench)
         covered = coverage_of(
@@ -434,7 +407,7 @@ class SummaryOperator(Paned):
         end: int,
         covered: float,
         bench: Bench,
-        given: _Answers,
+        given: Answers,
     ) -> None:
         """Give a list for each group: one answer for each item, which joins the group's name."""
         bank, counts = self.panes.window(end, asking.length)
@@ -458,7 +431,7 @@ class SummaryOperator(Paned):
         gone = self._dropped(who, texts)
         self.tops[asking.standing.id] = Top(*who, rows, texts, epoch)
         given.add(rows, texts)
-        given.add([_gone(asking.standing.id, tick, covered)] * len(gone), gone)
+        given.add([gone_item(asking.standing.id, tick, covered)] * len(gone), gone)
 
     def _dropped(self, who: tuple[int, int], texts: list[str]) -> list[str]:
         """Items of the last list of a query that are not in the next."""
@@ -499,7 +472,7 @@ class SummaryOperator(Paned):
         before: dict[tuple[int, int], tuple[Floats, Ints]],
         tick: int,
         bench: Bench,
-        given: _Answers,
+        given: Answers,
     ) -> None:
         """Give again the earlier answers whose value late rows changed."""
         after = self._past(tick, bench)
@@ -518,89 +491,3 @@ class SummaryOperator(Paned):
                     row[REVISION], row[SPENT] = tick - at, bars[group, 3]
                     rows.append(row)
             given.add(rows, None)
-
-
-def _remembered(row: Sequence[float], epoch: int) -> list[float]:
-    """An item of a list, as answers are remembered."""
-    cell = [0.0] * MEMORY
-    cell[LAST], cell[LAST_LOW], cell[LAST_HIGH] = row[VALUE], row[LOW], row[HIGH]
-    cell[LAST_TICK], cell[LAST_COVERAGE] = row[TICK], row[COVERAGE]
-    cell[LAST_SPENT], cell[LAST_EPOCH] = row[SPENT], epoch
-    return cell
-
-
-def opened(
-    key: SketchKey, bench: Bench, registry: Registry, queries: Sequence[Standing]
-) -> SummaryOperator:
-    """A new operator."""
-    return SummaryOperator.of(key, Groups(key.group_by, bench.shard, bench.shards))
-
-
-def restored(
-    prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
-) -> SummaryOperator:
-    """An operator from its stored state."""
-    key = SketchKey.from_text(values["key"])
-    made = SummaryOperator.of(key, unpack_groups(prefix, key, values, arrays, shard, shards))
-    made.newest, made.vouched = values["newest"], values["vouched"]
-    made.n_panes, made.seats = values["n_panes"], unpack_seats(prefix, arrays)
-    made.tops = {top[0]: Top(*top) for top in values["tops"]}
-    # Earlier releases counted numbers of names.
-    listed = values.get("listed")
-    made.names.coded = listed is None
-    made.names.listed.load({name: arrays[f"{prefix}/listed/{name}"] for name in listed or ()})
-    unpack_panes(f"{prefix}/pane", values["panes"], arrays, made.panes)
-    unpack_panes(f"{prefix}/late", values["late"], arrays, made.late)
-    return made
-
-
-def upgraded(key: SketchKey, held: Mapping[str, Operator]) -> SummaryOperator | None:
-    """Its state has always had this name."""
-    return None
-
-
-def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:
-    """A window over the groups that are known."""
-    groups = sum(len(one.groups.texts) for one in held if isinstance(one, SummaryOperator))
-    key = TECHNIQUE.key(registry, standing)
-    return window_load("summary", registry, standing, key, groups)
-
-
-@dataclass(slots=True)
-class _Answers:
-    """Answers as they are made, with the texts of their groups."""
-
-    matrix: Floats
-    texts: list[str]
-    n: int = 0
-
-    def add(self, rows: list[list[float]], texts: list[str] | None) -> None:
-        """Append answers; with texts of their own, these join the list."""
-        if not rows:
-            return
-        more = np.array(rows)
-        if texts is not None:
-            more[:, GROUP] = np.arange(len(self.texts), len(self.texts) + len(texts))
-            self.texts += texts
-        self.matrix = np.concatenate((self.matrix[: self.n], more))
-        self.n += len(rows)
-
-
-def _gone(query: int, tick: int, covered: float) -> list[float]:
-    """An item that is not in the list any more: its count is not known."""
-    row = [0.0] * WIDTH
-    row[QUERY], row[TICK], row[COVERAGE], row[SILENT] = query, tick, covered, EMPTIED
-    row[VALUE] = row[LOW] = row[HIGH] = np.nan
-    return row
-
-
-def _columns_of(bank: Bank, question: Question, counts: Ints) -> Floats:
-    """Bars as a matrix; groups without rows have nothing, or none of what is counted."""
-    bars = bank.bars(question)
-    out = np.empty((len(counts), 4))
-    out[:, 0], out[:, 1], out[:, 2] = bars.value, bars.low, bars.high
-    nothing = np.nan if isinstance(question, Quantile) else 0.0
-    out[counts == 0, :3] = nothing
-    out[:, 3] = out[:, 2] - out[:, 1]
-    out[counts == 0, 3] = 0.0
-    return out

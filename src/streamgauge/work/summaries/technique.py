@@ -45,7 +45,7 @@ class Summaries(Technique):
     """Aggregates within a contract, from sketches, samples or histograms."""
 
     name = SketchKey.technique
-    operators = "streamgauge.work.summaries.operator"
+    operators = "streamgauge.work.summaries.opening"
 
     def serves(self, registry: Registry, standing: Standing) -> bool:
         """Queries over windows of time for which a sketch was chosen."""

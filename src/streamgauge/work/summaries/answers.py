@@ -1,0 +1,109 @@
+"""Answers from sketches, as they are asked for, made and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from streamgauge.operators.emission import (
+    COVERAGE,
+    EMPTIED,
+    GROUP,
+    HIGH,
+    LAST,
+    LAST_COVERAGE,
+    LAST_EPOCH,
+    LAST_HIGH,
+    LAST_LOW,
+    LAST_SPENT,
+    LAST_TICK,
+    LOW,
+    MEMORY,
+    QUERY,
+    SILENT,
+    SPENT,
+    TICK,
+    VALUE,
+    WIDTH,
+    Floats,
+    Ints,
+)
+from streamgauge.plan.registry import Standing
+from streamgauge.synopses.bank import Bank
+from streamgauge.synopses.questions import Quantile, Question
+
+
+class Asking(NamedTuple):
+    """A compiled query: what it asks, when it is due, and its window in panes."""
+
+    standing: Standing
+    question: Question
+    cadence: str
+    period: int
+    patience: int
+    slide: int
+    length: int
+    since: int
+    begun: int
+
+
+class Top(NamedTuple):
+    """The last list that a query over top items gave to a group."""
+
+    query: int
+    version: int
+    rows: list[list[float]]
+    texts: list[str]
+    epoch: int = 0
+
+
+def remembered_item(row: Sequence[float], epoch: int) -> list[float]:
+    """An item of a list, as answers are remembered."""
+    cell = [0.0] * MEMORY
+    cell[LAST], cell[LAST_LOW], cell[LAST_HIGH] = row[VALUE], row[LOW], row[HIGH]
+    cell[LAST_TICK], cell[LAST_COVERAGE] = row[TICK], row[COVERAGE]
+    cell[LAST_SPENT], cell[LAST_EPOCH] = row[SPENT], epoch
+    return cell
+
+
+@dataclass(slots=True)
+class Answers:
+    """Answers as they are made, with the texts of their groups."""
+
+    matrix: Floats
+    texts: list[str]
+    n: int = 0
+
+    def add(self, rows: list[list[float]], texts: list[str] | None) -> None:
+        """Append answers; with texts of their own, these join the list."""
+        if not rows:
+            return
+        more = np.array(rows)
+        if texts is not None:
+            more[:, GROUP] = np.arange(len(self.texts), len(self.texts) + len(texts))
+            self.texts += texts
+        self.matrix = np.concatenate((self.matrix[: self.n], more))
+        self.n += len(rows)
+
+
+def gone_item(query: int, tick: int, covered: float) -> list[float]:
+    """An item that is not in the list any more: its count is not known."""
+    row = [0.0] * WIDTH
+    row[QUERY], row[TICK], row[COVERAGE], row[SILENT] = query, tick, covered, EMPTIED
+    row[VALUE] = row[LOW] = row[HIGH] = np.nan
+    return row
+
+
+def columns_of(bank: Bank, question: Question, counts: Ints) -> Floats:
+    """Bars as a matrix; groups without rows have nothing, or none of what is counted."""
+    bars = bank.bars(question)
+    out = np.empty((len(counts), 4))
+    out[:, 0], out[:, 1], out[:, 2] = bars.value, bars.low, bars.high
+    nothing = np.nan if isinstance(question, Quantile) else 0.0
+    out[counts == 0, :3] = nothing
+    out[:, 3] = out[:, 2] - out[:, 1]
+    out[counts == 0, 3] = 0.0
+    return out
