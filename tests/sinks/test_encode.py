@@ -23,7 +23,9 @@ pytestmark = pytest.mark.slow
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 numbers = st.floats(allow_nan=False)
-charges = st.fixed_dictionaries({"by": texts, "width": numbers, "delta": st.floats(0, 1)})
+charges = st.fixed_dictionaries(
+    {"by": texts, "width": numbers, "delta": st.floats(0, 1), "below": numbers, "above": numbers}
+)
 instants = st.integers(0, 4 * 10**15)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.contracts.causes import FILTER
 from streamgauge.engine.pieces import Bench, Given, arrivals, ended
 from streamgauge.engine.roster import Kin
 from streamgauge.engine.rows import Rows
@@ -233,7 +234,7 @@ class BoundsPiece:
         self.memory[place] = memory
         filtered = out[:, HIGH] > out[:, LOW]
         groups = self.compiled.groups
-        return [Given(out[filtered], groups, "filter"), Given(out[~filtered], groups)]
+        return [Given(out[filtered], groups, FILTER), Given(out[~filtered], groups)]
 
     def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Take bounds from rows of the past; answer nothing."""

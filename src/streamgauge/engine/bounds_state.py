@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from streamgauge.engine.bounds_piece import BoundsPiece
+from streamgauge.engine.old_memory import with_sides
 from streamgauge.kernel.wire import Array
 from streamgauge.operators.bounds import Bounds
 from streamgauge.plan.sharing import BoundsKey
@@ -28,7 +29,7 @@ def pack_bounds(prefix: str, piece: BoundsPiece, arrays: Arrays) -> dict[str, An
 
 def unpack_bounds(prefix: str, values: dict[str, Any], arrays: Arrays) -> BoundsPiece:
     """Read a piece back."""
-    memory = arrays[f"{prefix}/memory"]
+    memory = with_sides(arrays[f"{prefix}/memory"])
     texts = [""] * len(memory)
     for at, text in values["texts"].items():
         texts[int(at)] = text

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from streamgauge.contracts.causes import BY_TIMER, BY_WATCH
 from streamgauge.contracts.contract import Contract
 from streamgauge.drift import block as blocks
 from streamgauge.drift import extremes as deques
@@ -27,17 +28,7 @@ from streamgauge.engine.rows import Rows
 from streamgauge.engine.watching import Watching, watching
 from streamgauge.operators.emission import (
     ALWAYS,
-    GIVEN,
     GROUP,
-    LAST,
-    LAST_COVERAGE,
-    LAST_EPOCH,
-    LAST_HIGH,
-    LAST_LOW,
-    LAST_SILENT,
-    LAST_SPENT,
-    LAST_TICK,
-    MEMORY,
     REVISION,
     Arrivals,
     Codes,
@@ -58,7 +49,7 @@ REVIEW = 4096
 RECENT = 64
 # Nothing that is compiled follows the series.
 STEADY = -1
-BASES = {True: "deferral by watch", False: "deferral by timer"}
+BASES = {True: BY_WATCH, False: BY_TIMER}
 _NO_KEYS: Codes = np.empty(0, np.int32)
 
 
@@ -390,32 +381,6 @@ class DeferralPiece:
         asked, rest = (part.price(int(valued.sum()), n_groups) for part in self.watching)
         return watched_share(self.rows / self.ticks, asked, rest)
 
-    def newest(self) -> Iterator[tuple[Standing, str, list[float], tuple[str, float], float]]:
-        """The newest answer of each cell: query, group, its memory, what it rests on, its slope."""
-        assert self.roster is not None
-        cells, memory = self.roster.cells, self.memory
-        asked = [
-            s
-            for s, size in zip(self.standings, self.roster.sizes, strict=True)
-            for _ in range(size)
-        ]
-        for c in np.flatnonzero(memory.cell["evaluations"]).tolist():
-            value = float(memory.cell[c]["value"])
-            eps = float(cells["width"][c] * (abs(value) if cells["relative"][c] else 1.0))
-            cell = [0.0] * MEMORY
-            cell[GIVEN], cell[LAST], cell[LAST_TICK] = 1.0, value, float(memory.cell[c]["since"])
-            cell[LAST_LOW] = value - eps - float(memory.cell[c]["below"])
-            cell[LAST_HIGH] = value + eps + float(memory.cell[c]["above"])
-            cell[LAST_COVERAGE], cell[LAST_SILENT] = (
-                float(memory.cell[c]["coverage"]),
-                float(memory.cell[c]["silent"]),
-            )
-            cell[LAST_EPOCH], cell[LAST_SPENT] = float(memory.cell[c]["epoch"]), 2.0 * eps
-            exact, watched = bool(cells["width"][c] == 0.0), bool(memory.cell[c]["given"] == WATCH)
-            sworn = _sworn(exact, watched, float(cells["confidence"][c]))
-            text, slope = self.roster.texts[c].as_py(), float(memory.cell[c]["slope"])
-            yield asked[c], text, cell, sworn, slope
-
     def _given(self, matrix: Floats) -> list[Given]:
         """Answers by what they rest on, with the texts of their groups."""
         assert self.roster is not None
@@ -433,11 +398,11 @@ class DeferralPiece:
             part[:, GROUP], part[:, REVISION] = code[here], 0.0
             exact, confidence = self.roster.kinds[kind // 2]
             texts = self.roster.texts.take(pa.array(there))
-            given.append(Given(part, texts, *_sworn(exact, bool(kind % 2), confidence)))
+            given.append(Given(part, texts, *sworn(exact, bool(kind % 2), confidence)))
         return given
 
 
-def _sworn(exact: bool, watched: bool, confidence: float) -> tuple[str, float]:
+def sworn(exact: bool, watched: bool, confidence: float) -> tuple[str, float]:
     """What an answer rests on, and how surely."""
     return "exact" if exact else BASES[watched], confidence
 

@@ -10,12 +10,15 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.contracts.answer import EMPTY, Answer, Charge
+from streamgauge.contracts.answer import EMPTY, Answer, charges_of
+from streamgauge.contracts.bars import Sides
+from streamgauge.contracts.causes import FILTER, INTERRUPTION, LATE_ROWS
 from streamgauge.engine import state as wire
 from streamgauge.engine.across_run import AcrossRun, AcrossState, state_key
 from streamgauge.engine.bounds_piece import BoundsPiece
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.decay_piece import DecayPiece
+from streamgauge.engine.deferral_newest import newest
 from streamgauge.engine.deferrals import seated
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.pane_piece import PanePiece
@@ -225,7 +228,8 @@ def _from_summaries(piece: SummaryPiece, by_id: dict[int, Standing], tick: int) 
             ]
             cell[emission.LAST_TICK] = row[emission.TICK]
             cell[emission.LAST_COVERAGE] = row[emission.COVERAGE]
-            cell[emission.LAST_SPENT] = row[emission.SPENT]
+            cell[emission.LAST_OWN_BELOW] = row[emission.OWN_BELOW]
+            cell[emission.LAST_OWN_ABOVE] = row[emission.OWN_ABOVE]
             cell[emission.LAST_EPOCH] = top.epoch
             out.append(_answer(standing, text, cell, tick, *sworn))
     return out
@@ -237,7 +241,7 @@ def _from_bounds(piece: BoundsPiece, by_id: dict[int, Standing], tick: int) -> l
         standing = by_id.get(number)
         if standing is not None and standing.version == version:
             wide = memory[emission.LAST_HIGH] > memory[emission.LAST_LOW]
-            basis = "filter" if wide else "exact"
+            basis = FILTER if wide else "exact"
             out.append(_answer(standing, text, memory, tick, basis, 1.0))
     return out
 
@@ -253,10 +257,11 @@ def _deferred(
     """Newest answers of deferred queries; their groups follow from the plan."""
     found, tick = [], registry.stream(name).tick
     for piece in seated(home, registry, shard, name, state):
-        for standing, text, cell, sworn, slope in piece.newest():
-            if standing.id in by_id:
-                answer = _answer(standing, text, cell, tick, *sworn)
-                found.append(replace(answer, slope=slope * SECOND / tick))
+        for item in newest(piece):
+            if item.standing.id in by_id:
+                cell, silent = item.cell, item.silent
+                answer = _answer(item.standing, item.text, cell, tick, *item.sworn, silent=silent)
+                found.append(replace(answer, slope=item.slope * SECOND / tick))
     return found
 
 
@@ -282,31 +287,40 @@ def _from_memory(
 
 
 def _answer(
-    standing: Standing, text: str, cell: list[float], tick: int, basis: str, confidence: float
+    standing: Standing,
+    text: str,
+    cell: list[float],
+    tick: int,
+    basis: str,
+    confidence: float,
+    *,
+    silent: float | None = None,
 ) -> Answer:
+    """An answer as it is remembered; `silent` is what silence adds, where that is bounded."""
     value = cell[emission.LAST]
-    low, high = cell[emission.LAST_LOW], cell[emission.LAST_HIGH]
-    silent = cell[emission.LAST_SILENT] > 0
+    interrupted = cell[emission.LAST_SILENT] > 0
     empty = cell[emission.LAST_SILENT] == emission.EMPTIED
-    spent = cell[emission.LAST_SPENT]
-    own = (Charge(basis, spent, 1.0 - confidence),) if spent > 0.0 else ()
-    more = high - low - spent
-    # What is left must exceed the rounding of the difference.
-    other = silent or more > 1e-12 * abs(high - low)
-    by = "interruption" if silent else "late rows"
-    charges = (*own, Charge(by, more)) if other else own
+    own_below, own_above, late_below, late_above = cell[emission.LAST_OWN_BELOW :]
+    chance = 0.0 if empty or math.isnan(value) else 1.0 - confidence
+    doubt = (math.inf if interrupted else 0.0) if silent is None else silent
+    causes = (
+        Sides(basis, own_below, own_above, chance),
+        Sides(LATE_ROWS, late_below, late_above),
+        Sides(INTERRUPTION, doubt, doubt),
+    )
     answer = Answer(
         standing.query.name,
         None if math.isnan(value) else value,
-        low,
-        high,
+        cell[emission.LAST_LOW],
+        cell[emission.LAST_HIGH],
         as_of=int(cell[emission.LAST_TICK]) * tick,
         version=standing.version,
         group=tuple(json.loads(text)) if text else (),
         confidence=confidence,
         epoch=int(cell[emission.LAST_EPOCH]),
         coverage=cell[emission.LAST_COVERAGE],
-        basis="interrupted" if silent else EMPTY if empty else basis,
-        charges=charges,
+        basis="interrupted" if interrupted else EMPTY if empty else basis,
+        charges=charges_of(causes),
     )
-    return replace(answer, contract_met=not silent and standing.query.contract.met_by(answer))
+    met = not interrupted and standing.query.contract.met_by(answer)
+    return replace(answer, contract_met=met)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from streamgauge.engine.across_run import state_key
+from streamgauge.engine.old_memory import with_sides
 from streamgauge.engine.promise_giving import Late, Owed
 from streamgauge.engine.promise_join_run import JoinState, SideState
 from streamgauge.engine.promise_panes import AggregateState
@@ -216,7 +217,7 @@ def _unpack_aggregate(prefix: str, values: dict[str, Any], arrays: Arrays) -> Ag
         waiting=unpack_store(f"{prefix}/waiting", arrays),
         kept=unpack_table(arrays[f"{prefix}/kept"]),
         late=arrays[f"{prefix}/late"],
-        memory=arrays[f"{prefix}/memory"],
+        memory=with_sides(arrays[f"{prefix}/memory"]),
         figures=Figures(**values["figures"]),
         stored=_unpack_kernel(prefix, values["kernel"], arrays),
         **values["known"],

@@ -20,7 +20,7 @@ from streamgauge.kernel.wire import Packed, pack, unpack
 from streamgauge.log.home import Home
 
 KIND = "shard"
-VERSION = 4
+VERSION = 5
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from streamgauge.engine.deferral_state import pack_deferral, unpack_deferral
 from streamgauge.engine.distribution import REPLICATED, input_name
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.naming import Groups, Series, pack_combiner, unpack_combiner
+from streamgauge.engine.old_memory import listed_with_sides, with_sides
 from streamgauge.engine.pane_piece import PanePiece
 from streamgauge.engine.pieces import Piece, Seats
 from streamgauge.engine.portfolio_piece import PortfolioPiece
@@ -30,7 +31,6 @@ from streamgauge.engine.summary_piece import SummaryPiece, Top
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.wire import Array
-from streamgauge.operators.emission import MEMORY
 from streamgauge.operators.portfolio import Latest
 from streamgauge.plan.sharing import PortfolioKey, TableKey
 from streamgauge.synopses.bank import bank_of
@@ -173,11 +173,7 @@ def _pack_memory(prefix: str, memory: Memories, arrays: Arrays) -> None:
 
 def _unpack_memory(prefix: str, arrays: Arrays) -> Memories:
     who = [(number, version) for number, version in arrays[f"{prefix}/who"].tolist()]
-    cells = arrays[f"{prefix}/memory"]
-    if cells.shape[2] < MEMORY:
-        # Written before the width that a synopsis spends was kept: nothing was spent.
-        cells = np.concatenate((cells, np.zeros((*cells.shape[:2], MEMORY - cells.shape[2]))), 2)
-    return Memories(who, cells)
+    return Memories(who, with_sides(arrays[f"{prefix}/memory"]))
 
 
 def _pack_piece(prefix: str, piece: Piece, arrays: Arrays) -> dict[str, Any]:
@@ -284,10 +280,15 @@ def _unpack_summaries(
 ) -> SummaryPiece:
     piece.newest, piece.vouched = values["newest"], values["vouched"]
     piece.n_panes, piece.seats = values["n_panes"], seats
-    piece.tops = {top[0]: Top(*top) for top in values["tops"]}
+    piece.tops = _unpack_tops(values["tops"])
     unpack_panes(f"{prefix}/pane", values["panes"], arrays, piece.panes)
     unpack_panes(f"{prefix}/late", values["late"], arrays, piece.late)
     return piece
+
+
+def _unpack_tops(tops: list[list[Any]]) -> dict[int, Top]:
+    found = (Top(*top) for top in tops)
+    return {top.query: top._replace(rows=listed_with_sides(top.rows)) for top in found}
 
 
 def pack_panes(prefix: str, panes: BankPanes, arrays: Arrays) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from streamgauge.engine.naming import Groups
 from streamgauge.engine.pane_piece import UNSET, needed_panes, shape_of
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Seats, grouped
 from streamgauge.engine.rows import Rows
+from streamgauge.engine.summary_bars import columns_of, widen
 from streamgauge.kernel.keys import items, keys
 from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
@@ -22,11 +23,13 @@ from streamgauge.operators.emission import (
     EMPTIED,
     GROUP,
     HIGH,
+    LATE_ABOVE,
     LOW,
+    OWN_ABOVE,
+    OWN_BELOW,
     QUERY,
     REVISION,
     SILENT,
-    SPENT,
     TICK,
     VALUE,
     WIDTH,
@@ -39,8 +42,7 @@ from streamgauge.operators.emission import (
 )
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import TableKey
-from streamgauge.synopses.bank import Bank
-from streamgauge.synopses.questions import Distinct, Frequency, Quantile, Question, TopK
+from streamgauge.synopses.questions import Distinct, Frequency, Question, TopK
 from streamgauge.synopses.synopsis import Synopsis
 from streamgauge.windows.bank_panes import BankPanes
 from streamgauge.windows.panes import coverage_of
@@ -301,10 +303,10 @@ class SummaryPiece:
         return edge, edge // self.key.width if self.key.width else 0, asking.length
 
     def _bars(self, asking: Asking, end: int, bench: Bench) -> tuple[Floats, Ints]:
-        """Value, low, high and own width of each group, and its rows."""
+        """Bars of each group as `give_bars` takes them, and its rows."""
         bank, counts = self.panes.window(end, asking.length)
         question = self._asked(asking.question, bench)
-        bars = _columns_of(bank, question, counts)
+        bars = columns_of(bank, question, counts)
         late = self.late._between(end - asking.length, end)
         if late:
             whole = self.panes.bank([])
@@ -314,10 +316,8 @@ class SummaryPiece:
                 self.late.put(whole, number)
                 held = self.late.panes[number].counts
                 more[: len(held)] += held
-            other = _columns_of(whole, question, more)
-            there = ~np.isnan(other[:, 0]) & ~np.isnan(bars[:, 0])
-            bars[there, 1] = np.minimum(bars[there, 1], other[there, 1])
-            bars[there, 2] = np.maximum(bars[there, 2], other[there, 2])
+            other = columns_of(whole, question, more)
+            widen(bars, other)
         return bars, counts
 
     def _asked(self, question: Question, bench: Bench) -> Question:
@@ -373,7 +373,8 @@ class SummaryPiece:
                 row = [0.0] * WIDTH
                 row[QUERY], row[TICK], row[COVERAGE] = asking.standing.id, tick, covered
                 row[VALUE], row[LOW], row[HIGH] = weight.value, weight.low, weight.high
-                row[SPENT] = weight.high - weight.low
+                row[OWN_BELOW] = weight.value - weight.low
+                row[OWN_ABOVE] = weight.high - weight.value
                 rows.append(row)
                 texts.append(self._item_text(group, item, bench))
         who = asking.standing.id, asking.standing.version
@@ -437,7 +438,8 @@ class SummaryPiece:
                     row[QUERY], row[GROUP] = asking.standing.id, group
                     row[TICK], row[COVERAGE] = at, covered
                     row[VALUE], row[LOW], row[HIGH] = bars[group, :3].tolist()
-                    row[REVISION], row[SPENT] = tick - at, bars[group, 3]
+                    row[REVISION] = tick - at
+                    row[OWN_BELOW : LATE_ABOVE + 1] = bars[group, 3:].tolist()
                     rows.append(row)
             given.add(rows, None)
 
@@ -468,18 +470,6 @@ def _gone(query: int, tick: int, covered: float) -> list[float]:
     row[QUERY], row[TICK], row[COVERAGE], row[SILENT] = query, tick, covered, EMPTIED
     row[VALUE] = row[LOW] = row[HIGH] = np.nan
     return row
-
-
-def _columns_of(bank: Bank, question: Question, counts: Ints) -> Floats:
-    """Bars as a matrix; groups without rows have nothing, or none of what is counted."""
-    bars = bank.bars(question)
-    out = np.empty((len(counts), 4))
-    out[:, 0], out[:, 1], out[:, 2] = bars.value, bars.low, bars.high
-    nothing = np.nan if isinstance(question, Quantile) else 0.0
-    out[counts == 0, :3] = nothing
-    out[:, 3] = out[:, 2] - out[:, 1]
-    out[counts == 0, 3] = 0.0
-    return out
 
 
 def due_ticks(with_rows: Ints, span: Span, period: int, patience: int) -> list[int]:
