@@ -26,7 +26,8 @@ HOSTS = Schema.of(host="string", kind="string", ts="time", value="float", width=
 NAMES = "host user latency"
 COLUMNS = "host kind value width"
 QUERIES = """
-CREATE QUERY latest AS SELECT SUM(latency) FROM web;
+CREATE QUERY latest AS SELECT SUM(latency) FROM web [PARTITION BY host ROWS 1];
+CREATE QUERY ever AS SELECT SUM(latency) FROM web;
 CREATE QUERY total AS SELECT host, SUM(latency) FROM web [RANGE 10 SECONDS] GROUP BY host
   EVERY 2 SECONDS;
 CREATE QUERY spread AS SELECT STDDEV(latency) FROM web [RANGE 10 SECONDS] EVERY 2 SECONDS;
@@ -39,8 +40,10 @@ CREATE QUERY one AS SELECT FREQUENCY(user, 'u1') FROM web [RANGE 10 SECONDS] EVE
   WITHIN 5 PERCENT RANK CONFIDENCE 95%;
 CREATE QUERY best AS SELECT TOP_K(user, 3) FROM web [RANGE 10 SECONDS] EVERY 4 SECONDS
   WITHIN 5 PERCENT RANK;
-CREATE QUERY watched AS SELECT AVG(latency) FROM web WITHIN 2 CONFIDENCE 90% BY WATCH;
-CREATE QUERY timed AS SELECT AVG(latency) FROM web WITHIN 2 CONFIDENCE 90% BY TIMER;
+CREATE QUERY watched AS SELECT AVG(latency) FROM web [PARTITION BY host ROWS 1]
+  WITHIN 2 CONFIDENCE 90% BY WATCH;
+CREATE QUERY timed AS SELECT AVG(latency) FROM web [PARTITION BY host ROWS 1]
+  WITHIN 2 CONFIDENCE 90% BY TIMER;
 CREATE QUERY bounded AS SELECT AVG(value) FROM hosts GUARANTEED WITHIN 5;
 CREATE QUERY members AS SELECT COUNT(*) FROM hosts
 """
@@ -125,7 +128,7 @@ def lived(
 
 
 @pytest.mark.slow
-@pytest.mark.budget(60, "two lives of twelve queries of all kinds")
+@pytest.mark.budget(60, "two lives of thirteen queries of all kinds")
 def test_the_sides_of_all_causes_are_the_interval(lived: tuple[Stage, bool]) -> None:
     stage, late = lived
     found, newest = given_by(stage), stage.gauge.latest()
@@ -166,7 +169,7 @@ def test_every_cause_of_an_answer_was_planned(lived: tuple[Stage, bool]) -> None
 def test_late_rows_and_an_interruption_are_told_apart(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.stream("web", WEB, key="host", expected_gap="3 s")
-    stage.gauge.sql("CREATE QUERY q AS SELECT SUM(latency) FROM web")
+    stage.gauge.sql("CREATE QUERY q AS SELECT SUM(latency) FROM web [PARTITION BY host ROWS 1]")
     stage.page(web=rows_of(NAMES, (1, "b", "u", 2.0), (2, "a", "u", 1.0)))
     stage.page(web=rows_of(NAMES, (8, "c", "u", 5.0), (4, "a", "u", 7.0), (9, "c", "u", 5.0)))
     stage.advance(9.5)
@@ -246,7 +249,7 @@ def test_rounding_is_not_charged_to_late_rows(tmp_path: Path) -> None:
     """A narrow contract around a large value: the ends are rounded, and no row was late."""
     stage = Stage(tmp_path)
     stage.stream("web", WEB, key="host")
-    narrow = "WITHIN 0.001 CONFIDENCE 90% BY WATCH"
+    narrow = "[PARTITION BY host ROWS 1] WITHIN 0.001 CONFIDENCE 90% BY WATCH"
     stage.gauge.sql(f"CREATE QUERY q AS SELECT AVG(latency) FROM web {narrow}")
     rows = [(s, "a", "u", 1e12 + s) for s in range(1, 20)]
     stage.page(web=rows_of(NAMES, *rows))
