@@ -18,7 +18,8 @@ from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import BoundsKey, DeferralKey, PortfolioKey, piece_of
 from streamgauge.plan.summary import named_model
 
-_REGIMES = {"watch": (BY_WATCH,), "timer": (BY_TIMER,)}
+# A timer is watched until its series are known well enough.
+_REGIMES = {"watch": (BY_WATCH,)}
 
 
 @dataclass(frozen=True, slots=True)
