@@ -231,7 +231,7 @@ def test_a_sketch_and_late_rows_are_told_apart(tmp_path: Path) -> None:
     assert own.by == answer.basis
 
 
-@pytest.mark.parametrize("silent", [0.0, 0.75])
+@pytest.mark.parametrize("silent", [0.0, 0.75, math.inf])
 @pytest.mark.parametrize("late", [-2.5, 0.0, 1.25])
 def test_a_deferral_a_silence_and_late_rows_are_told_apart(silent: float, late: float) -> None:
     row = np.zeros(emission.WIDTH)
@@ -239,7 +239,9 @@ def test_a_deferral_a_silence_and_late_rows_are_told_apart(silent: float, late: 
     mine = SimpleNamespace(below=below, above=above, silent=int(silent > 0.0))
     getattr(charge_cell, "py_func", charge_cell)(row, 10.0, 0.5, mine)
     told = row[emission.OWN_BELOW :].tolist()
-    assert told == [0.5, 0.5, max(0.0, -late), max(0.0, late), silent, silent]
+    bounded = 0.0 if math.isinf(silent) else 1.0
+    lates = [bounded * max(0.0, -late), bounded * max(0.0, late)]
+    assert told == [0.5, 0.5, *lates, silent, silent]
     low, high, _ = compose(10.0, [Sides("", *told[k : k + 2]) for k in (0, 2, 4)])
     assert row[[emission.LOW, emission.HIGH]].tolist() == [low, high]
 

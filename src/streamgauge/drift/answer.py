@@ -125,7 +125,8 @@ def charge_cell(row, value, eps, mine):  # type: ignore[no-untyped-def]
             row[SILENT_BELOW] = row[SILENT_ABOVE] = np.inf
         return
     doubt = min(mine.below, mine.above)
-    late_below, late_above = mine.below - doubt, mine.above - doubt
+    late_below = mine.below - doubt if mine.below > doubt else 0.0
+    late_above = mine.above - doubt if mine.above > doubt else 0.0
     row[OWN_BELOW] = row[OWN_ABOVE] = eps
     row[LATE_BELOW], row[LATE_ABOVE] = late_below, late_above
     row[SILENT_BELOW] = row[SILENT_ABOVE] = doubt

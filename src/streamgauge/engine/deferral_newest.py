@@ -67,7 +67,7 @@ def _remembered(piece: DeferralPiece, which: Ints) -> tuple[Floats, Floats]:
     doubt = np.minimum(mine["below"], mine["above"])
     causes = [
         Sides("deferral", eps, eps),
-        Sides(LATE_ROWS, mine["below"] - doubt, mine["above"] - doubt),
+        Sides(LATE_ROWS, _beyond(mine["below"], doubt), _beyond(mine["above"], doubt)),
         Sides(INTERRUPTION, doubt, doubt),
     ]
     out = np.zeros((len(which), MEMORY))
@@ -78,3 +78,9 @@ def _remembered(piece: DeferralPiece, which: Ints) -> tuple[Floats, Floats]:
     sides = [side for _, below, above, _ in causes[:2] for side in (below, above)]
     out[:, LAST_OWN_BELOW:] = np.where(none[:, np.newaxis], 0.0, np.stack(sides, axis=1))
     return out, np.where(none, np.where(mine["silent"] > 0, np.inf, 0.0), doubt)
+
+
+def _beyond(side: Floats, doubt: Floats) -> Floats:
+    """What a side has more than doubt, which may be unbounded."""
+    more = side > doubt
+    return np.where(more, side - np.where(more, doubt, 0.0), 0.0)

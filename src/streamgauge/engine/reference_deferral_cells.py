@@ -295,7 +295,8 @@ def answer_of(asked: Asked, cell: Cell, found: Reading, epoch: int) -> Answer:
     if not math.isnan(value):
         # Late rows are on one side alone; doubt about silent members is on both.
         doubt = min(float(m["below"]), float(m["above"]))
-        late = Charge("late rows", float(m["below"]) - doubt, float(m["above"]) - doubt)
+        sides = (float(m["below"]), float(m["above"]))
+        late = Charge("late rows", *(side - doubt if side > doubt else 0.0 for side in sides))
         own, quiet = Charge(basis, eps, eps, 1.0 - sure), Charge("interruption", doubt, doubt)
         charges = tuple(c for c in (own, late, quiet) if c.width > 0.0 or c.delta > 0.0)
     elif found.silent:
