@@ -24,17 +24,17 @@ ANSWERED = (
     Answer("heat", 101.5, 101.5, 101.5, as_of=NOON, epoch=3),
     Answer("load", 7.0, 7.0, 7.0, as_of=NOON, group=("north", 2, True, None), version=2, epoch=3),
     Answer(
-        "late", 4.0, 4.0, 6.5, as_of=NOON + 250_000, epoch=4, charges=(Charge("late rows", 2.5),),
-        contract_met=False,
+        "late", 4.0, 4.0, 6.5, as_of=NOON + 250_000, epoch=4, contract_met=False,
+        charges=(Charge("late rows", 0.0, 2.5),),
     ),
     Answer(
         "silent", 1.0, -INF, INF, as_of=NOON, epoch=4, basis="interrupted", coverage=0.5,
-        charges=(Charge("interruption", INF),), contract_met=False,
+        charges=(Charge("interruption", INF, INF),), contract_met=False,
     ),
     Answer("empty", None, NAN, NAN, as_of=NOON, epoch=5, revision=1, contract_met=False),
     Answer(
         "sampled", 10.0, 9.0, 11.0, as_of=NOON, confidence=0.95, epoch=5,
-        charges=(Charge("sketch", 1.0, 0.05),),
+        charges=(Charge("sketch", 1.0, 1.0, 0.05),),
     ),
 )  # fmt: skip
 
@@ -47,10 +47,7 @@ def as_row(answer: Answer) -> dict[str, object]:
         "low": None if missing else answer.low,
         "high": None if missing else answer.high,
         "group": json.dumps(answer.group) if answer.group else "",
-        "charges": [
-            {"by": charge.by, "width": charge.width, "delta": charge.delta}
-            for charge in answer.charges
-        ],
+        "charges": [charge.as_row() for charge in answer.charges],
     }
 
 
@@ -64,11 +61,11 @@ def schema_text(schema: pa.Schema) -> str:
 def test_answers_as_json() -> None:
     shapes = [answer.as_dict() for answer in ANSWERED]
     # Strict, because readers in other languages refuse NaN and Infinity.
-    assert_golden("answer.json", json.dumps(shapes, indent=2, allow_nan=False) + "\n")
+    assert_golden(f"answer.v{VERSION}.json", json.dumps(shapes, indent=2, allow_nan=False) + "\n")
 
 
 def test_schema_of_answers() -> None:
-    assert_golden("answers_schema.txt", schema_text(ANSWERS))
+    assert_golden(f"answers_schema.v{VERSION}.txt", schema_text(ANSWERS))
 
 
 def test_the_schema_carries_its_version() -> None:

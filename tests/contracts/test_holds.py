@@ -12,7 +12,16 @@ import pytest
 from streamgauge.contracts.contract import Contract
 from streamgauge.contracts.guarantee import EXACT, LAWS, Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
-from streamgauge.operators.aggregate import Aggregate, distinct, frequency, self_join, top_k
+from streamgauge.operators.aggregate import (
+    Aggregate,
+    avg,
+    count,
+    distinct,
+    frequency,
+    quantile,
+    self_join,
+    top_k,
+)
 from streamgauge.operators.expression import column
 from streamgauge.plan.offer import Statistics
 from streamgauge.plan.part import Part
@@ -204,3 +213,39 @@ def test_every_offer_passes_the_gate() -> None:
     for contract in CONTRACTS:
         offers, _ = bids(asked(frequency("x", "a"), contract), Statistics())
         assert all(offer.guarantee.holds(contract, Frequency("a")) for offer in offers)
+
+
+ASKED = (
+    quantile("x", 0.5), distinct("x"), frequency("x", "a"), self_join("x"), top_k("x", 5),
+    avg("x"), count(),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("select", ASKED, ids=str)
+def test_what_is_taken_holds_and_what_is_not_is_refused(select: Aggregate) -> None:
+    question = select.question() if select.summary else None
+    for contract in CONTRACTS:
+        query = asked(select, contract)
+        offers, refusals = bids(query, Statistics())
+        if not offers:
+            assert refusals
+            with pytest.raises(ContractUnsatisfiable):
+                taken(query)
+            continue
+        law = taken(query).guarantee
+        assert law == offers[0].guarantee
+        if question is not None:
+            assert all(offer.guarantee.holds(contract, question) for offer in offers)
+        else:
+            assert law.law == "exact"
+
+
+def test_a_frequency_in_percent_is_not_taken_by_a_share_of_all_rows() -> None:
+    share = Contract.rank(0.1, confidence=0.95)
+    offers, _ = bids(asked(frequency("x", "a"), TENTH), Statistics())
+    assert [offer for offer in offers if offer.guarantee.law != "exact"] == []
+    (law,) = {
+        offer.guarantee.law for offer in bids(asked(frequency("x", "a"), share), Statistics())[0]
+    }
+    assert law == "additive"

@@ -32,7 +32,7 @@ def test_a_bar_that_reaches_further_than_owed_to_one_side_is_not_met(
         TOLERANCES.index(contract.tolerance),
         contract.within,
         (value, low, high),
-        np.zeros(len(BARS)),
+        np.zeros(len(BARS), np.bool_),
         np.ones(len(BARS), np.bool_),
     )
     assert columns.tolist() == kept

@@ -16,7 +16,7 @@ from streamgauge.contracts.shown import Answers, PlanText
 
 PLAIN = sg.Answer("heat", 101.7, 101.2, 102.2, as_of=0, confidence=0.95)
 CHARGED = replace(
-    PLAIN, basis="kll", charges=(sg.Charge("kll", 0.6, 0.05), sg.Charge("late rows", 0.4))
+    PLAIN, basis="kll", charges=(sg.Charge.even("kll", 0.6, 0.05), sg.Charge.even("late rows", 0.4))
 )
 UNBOUND = replace(
     PLAIN,
@@ -25,7 +25,7 @@ UNBOUND = replace(
     basis="interrupted",
     contract_met=False,
     coverage=0.75,
-    charges=(sg.Charge("interruption", math.inf), sg.Charge("filter", 2.0)),
+    charges=(sg.Charge.even("interruption", math.inf), sg.Charge.even("filter", 2.0)),
 )
 NOTHING = replace(PLAIN, value=None, low=math.nan, high=math.nan, basis="nothing")
 EVIL = '<img src=x onerror="alert(1)">'
@@ -107,7 +107,7 @@ def test_lists_and_plans_are_what_they_were() -> None:
 
 def test_no_name_becomes_markup() -> None:
     evil = replace(
-        CHARGED, query=EVIL, group=(EVIL, None), basis=EVIL, charges=(sg.Charge(EVIL, 1.0),)
+        CHARGED, query=EVIL, group=(EVIL, None), basis=EVIL, charges=(sg.Charge.even(EVIL, 1.0),)
     )
     row = sg.RowChange(EVIL, {EVIL: EVIL}, -2, as_of=0, missing=3, share=0.5, unseen=12.0)
     question = sg.Query(EVIL, EVIL, sg.avg(EVIL), window=sg.Latest(), where=sg.col(EVIL) == EVIL)

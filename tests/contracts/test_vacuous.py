@@ -38,7 +38,7 @@ def test_a_probability_and_a_share_of_time_have_two_wordings() -> None:
     sketched = Answer("q", 1.0, 0.0, 2.0, 0, confidence=0.9, basis="kll")
     silent = Answer(
         "q", 1.0, 0.0, 2.0, 0, confidence=0.9, basis="interrupted",
-        charges=(Charge("deferral by timer", 1.0, 0.1), Charge("interruption", 1.0)),
+        charges=(Charge.even("deferral by timer", 1.0, 0.1), Charge.even("interruption", 1.0)),
     )  # fmt: skip
     assert "] at 90% confidence, kll" in str(sketched)
     assert "] for 90% of the time, interrupted" in str(silent)

@@ -43,7 +43,7 @@ def test_an_average_adds_up_the_widths_of_its_members(stage: Stage) -> None:
     assert ends([first, second]) == [(15.0, 12.5, 17.5), (16.0, 12.5, 19.5)]
     assert (first.basis, first.charges, first.contract_met) == (
         "filter",
-        (Charge("filter", 5.0),),
+        (Charge("filter", 2.5, 2.5),),
         True,
     )
     assert not second.contract_met

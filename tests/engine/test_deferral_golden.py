@@ -25,7 +25,7 @@ from streamgauge.plan.over import Over
 from streamgauge.testing.deferrals import Shape
 from streamgauge.testing.strategies import SCHEMA, as_arrow
 from tests.engine.test_wire_golden import home_around, kept
-from tests.goldens import GOLDEN, assert_golden, regolding
+from tests.goldens import GOLDEN, assert_answers_kept, assert_golden, regolding
 
 pytestmark = pytest.mark.slow
 
@@ -96,6 +96,4 @@ def test_stored_state_gives_its_answers_and_its_bytes(tmp_path: Path, name: str)
         data, again = again, wire.to_bytes(wire.from_bytes(again, 0, 1), 0, 1)
     assert again == data
     home = home_around(tmp_path / "home", data, found["registry"])
-    # Answers had no share then.
-    expected = [{"share": 1.0, **answer} for answer in found["answers"]]
-    assert [answer.as_dict() for answer in latest_answers(home)] == expected
+    assert_answers_kept([answer.as_dict() for answer in latest_answers(home)], found["answers"])

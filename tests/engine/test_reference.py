@@ -238,7 +238,7 @@ def test_a_silent_member_interrupts() -> None:
     stream = replace(PLANT, expected_gap=3 * SECOND)
     answers = answers_to(ask(total("x")), rows, stream=stream, until=7)
     expect(answers, "1 q 3\n5 q 3 in -inf..inf interrupted\n6 q 3")
-    assert answers[1].charges == (Charge("interruption", math.inf),)
+    assert answers[1].charges == (Charge("interruption", math.inf, math.inf),)
     assert [answer.contract_met for answer in answers] == [True, False, True]
 
 
@@ -254,7 +254,7 @@ def test_a_dropped_row_widens_latest_values() -> None:
     answers = answers_to(ask(total("x")), rows, until=7)
     # The row of 0.5 is older than the value in use, so it could not have been the latest.
     expect(answers, "1 q 1\n5 q 11 in 11..14\n6 q 12")
-    assert answers[1].charges == (Charge("late rows", 3.0),)
+    assert answers[1].charges == (Charge("late rows", 0.0, 3.0),)
     assert [answer.contract_met for answer in answers] == [True, False, True]
 
 
@@ -273,7 +273,7 @@ def test_dropped_rows_widen_windows() -> None:
         7 q 0
         """,
     )
-    assert answers[3].charges == (Charge("late rows", 8.0),)
+    assert answers[3].charges == (Charge("late rows", 0.0, 8.0),)
     rows_window = ask(total("x"), window=Rows(2), answer=on_close())
     expect(answers_to(rows_window, rows, until=7), "1 q 1\n4 q 3\n6 q 2")
 

@@ -342,7 +342,7 @@ def test_a_contract_is_met_exactly_when_the_bar_fits(run: Run, name: str) -> Non
         assert width == pytest.approx(answer.high - answer.low, rel=1e-9, abs=1e-9)
         assert {charge.by for charge in answer.charges} <= {answer.basis}
         spent = sum(charge.delta for charge in answer.charges)
-        assert spent == pytest.approx(1.0 - answer.confidence if width else 0.0)
+        assert spent == pytest.approx(1.0 - answer.confidence)
 
 
 def test_a_width_that_is_owed_is_mostly_given(run: Run) -> None:

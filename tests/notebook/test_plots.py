@@ -22,7 +22,13 @@ pytestmark = pytest.mark.slow
 
 SECOND = 1_000_000
 FIRST = sg.Answer(
-    "heat", 20.0, 19.5, 20.5, as_of=0, charges=(sg.Charge("late rows", 1.0),), basis="late rows"
+    "heat",
+    20.0,
+    19.5,
+    20.5,
+    as_of=0,
+    charges=(sg.Charge.even("late rows", 1.0),),
+    basis="late rows",
 )
 COURSE = [
     FIRST,
@@ -33,7 +39,7 @@ COURSE = [
         low=18.0,
         high=22.0,
         basis="interrupted",
-        charges=(sg.Charge("late rows", 1.0), sg.Charge("interruption", 3.0)),
+        charges=(sg.Charge.even("late rows", 1.0), sg.Charge.even("interruption", 3.0)),
     ),
     replace(FIRST, as_of=30 * SECOND),
 ]

@@ -41,7 +41,7 @@ MODEL = """async ([text, state]) => {
 }"""
 ANSWER = sg.Answer(
     "heat", 20.0, 19.0, 21.0, as_of=0, confidence=0.9, group=("<b>a</b>",), basis="kll",
-    charges=(sg.Charge("late rows", 1.0), sg.Charge("kll", 1.0)),
+    charges=(sg.Charge.even("late rows", 1.0), sg.Charge.even("kll", 1.0)),
 )  # fmt: skip
 
 

@@ -32,7 +32,10 @@ HEAT = sg.Query(
 FINE = Answer("heat", 5.0, 4.5, 5.5, as_of=0)
 WIDE = replace(FINE, low=1.0, high=9.0, contract_met=False)
 SILENT = replace(
-    WIDE, basis="interrupted", charges=(Charge("interruption", float("inf")),), low=-float("inf")
+    WIDE,
+    basis="interrupted",
+    charges=(Charge.even("interruption", float("inf")),),
+    low=-float("inf"),
 )
 
 
@@ -101,7 +104,7 @@ def test_the_rows_of_a_view_are_counted(client: httpx.Client, gauge: sg.Gauge) -
         (replace(WIDE, coverage=0.5), "degraded"),
         (replace(WIDE, share=0.5), "degraded"),
         (replace(WIDE, value=None), "degraded"),
-        (replace(WIDE, charges=(Charge("late rows", 8.0),)), "degraded"),
+        (replace(WIDE, charges=(Charge.even("late rows", 8.0),)), "degraded"),
         (None, "waiting"),
     ],
 )

@@ -28,7 +28,9 @@ def at(name: str, rest: str = "") -> str:
 
 
 def charge(by: str, width: float | None, delta: float) -> dict[str, Any]:
-    return {"by": by, "width": pytest.approx(width) if width else width, "delta": delta}
+    half = None if width is None else width / 2.0
+    sides = {side: pytest.approx(half) if half else half for side in ("below", "above")}
+    return {"by": by, "width": pytest.approx(width) if width else width, "delta": delta, **sides}
 
 
 def budget(client: httpx.Client, name: str) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def test_a_promising_query_is_given_what_it_takes(gauge: sg.Gauge) -> None:
         "CREATE SUMMARY values_of ON rows(value) WITH GRANULARITY 30 SECONDS AND COLLAPSE(2, 2)"
     )
     text = f"SELECT SUM(value) {MINUTE} EVERY 10 SECONDS WITHIN 5 PERCENT BUDGET PROBES 2"
-    assert planned(gauge, text) == [Charge("promising", float("inf"), 0.05)]
+    assert planned(gauge, text) == [Charge.even("promising", float("inf"), 0.05)]
 
 
 def test_deferrals_are_told_of_deferred_queries_only(

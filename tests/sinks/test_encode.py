@@ -23,7 +23,10 @@ pytestmark = pytest.mark.slow
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 numbers = st.floats(allow_nan=False)
-charges = st.fixed_dictionaries({"by": texts, "width": numbers, "delta": st.floats(0, 1)})
+sides = st.floats(min_value=0.0, allow_nan=False)
+charges = st.fixed_dictionaries(
+    {"by": texts, "width": st.none(), "delta": st.floats(0, 1), "below": sides, "above": sides}
+).map(lambda charge: {**charge, "width": charge["below"] + charge["above"]})
 instants = st.integers(0, 4 * 10**15)
 
 

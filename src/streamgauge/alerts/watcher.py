@@ -349,7 +349,7 @@ def _as_table(answers: Iterable[Answer]) -> pa.Table:
         {
             **{name: getattr(a, name) for name in ANSWERS.names},
             "group": group_text(a.group),
-            "charges": [{"by": c.by, "width": c.width, "delta": c.delta} for c in a.charges],
+            "charges": [charge.as_row() for charge in a.charges],
         }
         for a in rows
     ]

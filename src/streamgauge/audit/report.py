@@ -10,7 +10,9 @@ from streamgauge.audit.auditor import FOLDER, auditable
 from streamgauge.audit.evidence import chance_of, share_bar
 from streamgauge.audit.ledger import BY_FAMILIES, BY_ROUNDS, Alarm, Entry, Ledger
 from streamgauge.audit.shadow import LIFE
-from streamgauge.contracts.answer import Answer, Charge, finite
+from streamgauge.contracts.answer import Answer, charges_of, finite
+from streamgauge.contracts.bars import Sides
+from streamgauge.contracts.causes import AUDIT
 from streamgauge.contracts.picture import answers_html
 from streamgauge.engine.catalog import registry_at
 from streamgauge.kernel.files import read_json
@@ -21,7 +23,7 @@ from streamgauge.results.follower import STATE, readable
 
 # Chance that a bar around a share of answers that held is wrong.
 BAR_CHANCE = 0.05
-BASIS = "audit"
+BASIS = AUDIT
 _PLAIN = (
     "epoch",
     "false_alarm",
@@ -248,9 +250,9 @@ def held_by_all(ledger: Ledger) -> Answer:
 
 def _drawn(name: str, share: float | None, low: float, high: float, at: int, quiet: bool) -> Answer:
     """A share as an answer, so that it is drawn with its bar like any number."""
-    charges = () if share is None else (Charge(BASIS, high - low, BAR_CHANCE),)
+    paid = [] if share is None else [Sides(BASIS, share - low, high - share, BAR_CHANCE)]
     ends = (math.nan, math.nan) if share is None else (low, high)
     return Answer(
-        name, share, *ends, as_of=at, confidence=1.0 - BAR_CHANCE, basis=BASIS, charges=charges,
-        contract_met=quiet,
+        name, share, *ends, as_of=at, confidence=1.0 - BAR_CHANCE, basis=BASIS,
+        charges=charges_of(paid), contract_met=quiet,
     )  # fmt: skip

@@ -3,33 +3,88 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamgauge.contracts.picture import answer_html, shown_coverage
 from streamgauge.contracts.sureness import held_over_time, sureness
 from streamgauge.kernel.time import SECOND, Instant, instant_text
+
+if TYPE_CHECKING:
+    from streamgauge.contracts.bars import Sides
 
 EMPTY = "empty"
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Who widened a bar, by how much, at what extra chance of failure.
+    """A cause of error: what it adds to the interval below the value and above it.
+
+    Parameters
+    ----------
+    by
+        The cause: the name of a sketch, or one of `streamgauge.contracts.causes`.
+    below, above
+        How far it moves the low and the high end; 0 or more, perhaps infinite.
+    delta
+        Its share of the chance that the interval does not hold; 0 cannot fail.
 
     Examples
     --------
-    >>> Charge("late rows", width=0.4)
-    Charge(by='late rows', width=0.4, delta=0.0)
+    >>> Charge("late rows", below=0.0, above=0.4)
+    Charge(by='late rows', below=0.0, above=0.4, delta=0.0)
+    >>> Charge.even("kll", 3.0, delta=0.05).below
+    1.5
     """
 
     by: str
-    width: float
+    below: float
+    above: float
     delta: float = 0.0
 
+    @classmethod
+    def even(cls, by: str, width: float, delta: float = 0.0) -> Charge:
+        """Charge half of a width to each side."""
+        return cls(by, width / 2.0, width / 2.0, delta)
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Charge:
+        """Read a charge from a row of the public schema."""
+        return cls(found["by"], found["below"], found["above"], found["delta"])
+
+    @property
+    def width(self) -> float:
+        """What it adds to the width of the interval.
+
+        >>> Charge("kll", 1.0, 2.0, 0.05).width
+        3.0
+        """
+        return self.below + self.above
+
     def as_dict(self) -> dict[str, Any]:
-        """JSON form; an unbounded width is null."""
-        return {"by": self.by, "width": finite(self.width), "delta": self.delta}
+        """JSON form; an unbounded width or side is null."""
+        sides = {"below": finite(self.below), "above": finite(self.above)}
+        return {"by": self.by, "width": finite(self.width), "delta": self.delta, **sides}
+
+    def as_row(self) -> dict[str, Any]:
+        """The charge as a row of the public schema has it."""
+        sides = {"below": self.below, "above": self.above}
+        return {"by": self.by, "width": self.width, "delta": self.delta, **sides}
+
+
+def charges_of(causes: Iterable[Sides]) -> tuple[Charge, ...]:
+    """Causes of one answer as its charges; what adds nothing and cannot fail is left out.
+
+    >>> from streamgauge.contracts.bars import Sides
+    >>> charges_of([Sides("kll", 1.0, 0.0, 0.05), Sides("late rows", 0.0, 0.0)])
+    (Charge(by='kll', below=1.0, above=0.0, delta=0.05),)
+    """
+    return tuple(
+        Charge(by, float(below), float(above), float(delta))
+        for by, below, above, delta in causes
+        if below > 0.0 or above > 0.0 or delta > 0.0
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +114,8 @@ class Answer:
         How it was made: exact, interrupted, ...; empty when the window holds no row. A group
         whose answer is empty is no longer among the latest answers.
     charges
-        Who widened the bar.
+        The causes of error. They add up to the interval, `low = value - sum of below` and
+        `high = value + sum of above`, and to its chance to fail, `1 - confidence`.
     contract_met
         Whether the contract holds for this answer.
     slope
@@ -153,7 +209,7 @@ class Answer:
             "" if self.coverage == 1.0 else f", covers {100 * shown_coverage(self.coverage):.3g}%"
         )
         partial += "" if self.share == 1.0 else f", looked at {100 * self.share:.3g}%"
-        paid = "".join(f", {charge.by} {charge.width:.6g}" for charge in self.charges)
+        paid = "".join(f", {c.by} {c.width:.6g}" for c in self.charges if c.width > 0.0)
         return (
             f"{name} = {self.value:.6g} in [{self.low:.6g}, {self.high:.6g}]{sure}, "
             f"{self.basis}{partial}{paid}, as of {instant_text(self.as_of)}"

@@ -105,12 +105,6 @@ class Contract:
         """Owe a bar that holds, as narrow as the budget allows."""
         return cls("best", 0.0, confidence)
 
-    def split(self, parts: int) -> tuple[Contract, ...]:
-        """Share the width and the chance of failure evenly among `parts` pieces of work."""
-        share = 1.0 - (1.0 - self.confidence) / parts
-        piece = replace(self, within=self.within / parts, confidence=share)
-        return (piece,) * parts
-
     def at_once(self) -> Contract:
         """The contract as each answer owes it by itself: throughout means that none may fail."""
         return replace(self, confidence=1.0, throughout=False) if self.throughout else self

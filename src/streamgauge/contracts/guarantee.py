@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
-from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.contract import Contract
 
 LAWS = ("exact", "absolute", "additive", "relative", "rank")
@@ -49,8 +48,8 @@ class Guarantee:
 
     Examples
     --------
-    >>> Guarantee("additive", 0.01, 0.05, cite="CM05 thm 1").interval(100.0, mass=1000.0)
-    (90.0, 110.0)
+    >>> Guarantee("additive", 0.01, 0.05, cite="CM05 thm 1").width(100.0, mass=1000.0)
+    10.0
     >>> print(Guarantee("exact"))
     exact
     """
@@ -123,15 +122,6 @@ class Guarantee:
             "rank": 1.0,
         }[self.law]
         return self.epsilon * scale
-
-    def interval(self, estimate: float, mass: float) -> tuple[float, float]:
-        """The bar around an estimate."""
-        width = self.width(estimate, mass)
-        return estimate - width, estimate + width
-
-    def broken_by(self, answer: Answer, truth: float) -> bool:
-        """Whether the truth lies outside the answer's bar."""
-        return not answer.low <= truth <= answer.high
 
     def __str__(self) -> str:
         if self.law == "exact":

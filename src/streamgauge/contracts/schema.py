@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 
-CHARGE = pa.struct([("by", pa.string()), ("width", pa.float64()), ("delta", pa.float64())])
+CHARGE = pa.struct(
+    [
+        ("by", pa.string()),
+        ("width", pa.float64()),
+        ("delta", pa.float64()),
+        ("below", pa.float64()),
+        ("above", pa.float64()),
+    ]
+)
 
 ANSWERS = pa.schema(
     [

@@ -17,13 +17,18 @@ from streamgauge.operators.emission import (
     EMPTIED,
     GROUP,
     HIGH,
+    LATE_ABOVE,
+    LATE_BELOW,
     LOW,
     NEVER,
+    OWN_ABOVE,
+    OWN_BELOW,
     QUERY,
     REVISION,
     SILENT,
+    SILENT_ABOVE,
+    SILENT_BELOW,
     SLOPE,
-    SPENT,
     TICK,
     VALUE,
     Floats,
@@ -98,12 +103,34 @@ def publish(c, mine, asked, tick, value, slope, found, epoch, out, n_out):  # ty
     out = grown(out, n_out)
     row = out[n_out]
     row[QUERY], row[GROUP], row[TICK], row[VALUE] = asked.query, c, tick, value
-    row[LOW], row[HIGH] = value - eps - mine.below, value + eps + mine.above
+    charge_cell(row, value, eps, mine)
     row[COVERAGE], row[SILENT] = mine.coverage, found.silent
     # Which regime gave it; revisions are not made here.
     row[REVISION] = mine.given
-    row[SPENT], row[SLOPE] = 2.0 * eps, slope
+    row[SLOPE] = slope
     return out, n_out + 1
+
+
+@compiled
+def charge_cell(row, value, eps, mine):  # type: ignore[no-untyped-def]
+    """Write the interval and what each cause adds; without a value only a silence is told.
+
+    The owed width and the doubt of silent members are on both sides. Late rows are on one side
+    alone, so that the smaller of what goes beyond the owed width is doubt.
+    """
+    row[SLOPE:] = 0.0
+    row[LOW], row[HIGH] = value, value
+    if np.isnan(value):
+        if mine.silent > 0:
+            row[SILENT_BELOW] = row[SILENT_ABOVE] = np.inf
+        return
+    doubt = min(mine.below, mine.above)
+    late_below = mine.below - doubt if mine.below > doubt else 0.0
+    late_above = mine.above - doubt if mine.above > doubt else 0.0
+    row[OWN_BELOW] = row[OWN_ABOVE] = eps
+    row[LATE_BELOW], row[LATE_ABOVE] = late_below, late_above
+    row[SILENT_BELOW] = row[SILENT_ABOVE] = doubt
+    row[LOW], row[HIGH] = value - eps - late_below - doubt, value + eps + late_above + doubt
 
 
 @compiled
@@ -123,7 +150,7 @@ def leave(c, tick, found, scene, out, n_out):  # type: ignore[no-untyped-def]
     row[LOW], row[HIGH] = value, value
     row[COVERAGE], row[SILENT] = covered(mine, asked, tick, found), EMPTIED
     row[REVISION] = TIMER if mine.regime == TIMER else WATCH
-    row[SPENT], row[SLOPE] = 0.0, 0.0
+    row[SLOPE:] = 0.0
     mine.value, mine.since = np.nan, ALWAYS
     mine.slope = mine.below = mine.above = 0.0
     mine.seen = mine.moved = mine.squares = mine.foretold = 0.0

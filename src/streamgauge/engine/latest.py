@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.contracts.answer import EMPTY, Answer, Charge
+from streamgauge.contracts.answer import EMPTY, Answer, charges_of
+from streamgauge.contracts.bars import Sides
+from streamgauge.contracts.causes import INTERRUPTION, LATE_ROWS
 from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.operator import Newest, Operator, PageOperator, Site
@@ -175,36 +177,37 @@ def _answers_of(newest: Newest, by_id: dict[int, Standing], tick: int) -> list[A
     standing = by_id.get(newest.number)
     if standing is None or standing.version != newest.version:
         return []
-    answer = _answer(standing, newest.group, newest.cell, tick, newest.basis, newest.confidence)
+    answer = _answer(standing, newest, tick)
     return [replace(answer, slope=newest.slope * SECOND / tick, share=newest.share)]
 
 
-def _answer(
-    standing: Standing, text: str, cell: Sequence[float], tick: int, basis: str, confidence: float
-) -> Answer:
+def _answer(standing: Standing, newest: Newest, tick: int) -> Answer:
+    """An answer as it is remembered."""
+    cell, basis, text = newest.cell, newest.basis, newest.group
     value = cell[emission.LAST]
-    low, high = cell[emission.LAST_LOW], cell[emission.LAST_HIGH]
-    silent = cell[emission.LAST_SILENT] > 0
+    interrupted = cell[emission.LAST_SILENT] > 0
     empty = cell[emission.LAST_SILENT] == emission.EMPTIED
-    spent = cell[emission.LAST_SPENT]
-    own = (Charge(basis, spent, 1.0 - confidence),) if spent > 0.0 else ()
-    more = high - low - spent
-    # What is left must exceed the rounding of the difference.
-    other = silent or more > 1e-12 * abs(high - low)
-    by = "interruption" if silent else "late rows"
-    charges = (*own, Charge(by, more)) if other else own
+    own_below, own_above, late_below, late_above = cell[emission.LAST_OWN_BELOW :]
+    chance = 0.0 if empty or math.isnan(value) else 1.0 - newest.confidence
+    doubt = (math.inf if interrupted else 0.0) if newest.silent is None else newest.silent
+    causes = (
+        Sides(basis, own_below, own_above, chance),
+        Sides(LATE_ROWS, late_below, late_above),
+        Sides(INTERRUPTION, doubt, doubt),
+    )
     answer = Answer(
         standing.query.name,
         None if math.isnan(value) else value,
-        low,
-        high,
+        cell[emission.LAST_LOW],
+        cell[emission.LAST_HIGH],
         as_of=int(cell[emission.LAST_TICK]) * tick,
         version=standing.version,
         group=tuple(json.loads(text)) if text else (),
-        confidence=confidence,
+        confidence=newest.confidence,
         epoch=int(cell[emission.LAST_EPOCH]),
         coverage=cell[emission.LAST_COVERAGE],
-        basis="interrupted" if silent else EMPTY if empty else basis,
-        charges=charges,
+        basis="interrupted" if interrupted else EMPTY if empty else basis,
+        charges=charges_of(causes),
     )
-    return replace(answer, contract_met=not silent and standing.query.contract.met_by(answer))
+    met = not interrupted and standing.query.contract.met_by(answer)
+    return replace(answer, contract_met=met)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from streamgauge.engine.old_memory import with_sides
 from streamgauge.kernel.memory import ask_for
 from streamgauge.kernel.wire import Array
 from streamgauge.operators.emission import MEMORY, Floats
@@ -56,8 +57,4 @@ def pack_memory(
 def unpack_memory(prefix: str, arrays: dict[str, Array]) -> Memories:
     """Read a memory back."""
     who = [(number, version) for number, version in arrays[f"{prefix}/who"].tolist()]
-    cells = arrays[f"{prefix}/memory"]
-    if cells.shape[2] < MEMORY:
-        # Written before the width that a synopsis spends was kept: nothing was spent.
-        cells = np.concatenate((cells, np.zeros((*cells.shape[:2], MEMORY - cells.shape[2]))), 2)
-    return Memories(who, cells)
+    return Memories(who, with_sides(arrays[f"{prefix}/memory"]))

@@ -35,7 +35,10 @@ Out: TypeAlias = Given | RowsGiven | RowBlock
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """The newest answer of a query in a group, as its operator remembers it."""
+    """The newest answer of a query in a group, as its operator remembers it.
+
+    `silent` is what silent series add to each side, where that is bounded.
+    """
 
     number: int
     version: int
@@ -45,6 +48,7 @@ class Newest:
     confidence: float = 1.0
     slope: float = 0.0
     share: float = 1.0
+    silent: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

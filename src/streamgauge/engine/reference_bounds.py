@@ -163,18 +163,18 @@ def _reading(bar: _Bar, other: _Bar, coverage: float) -> Reading:
     """A bar, widened to hold the one that late rows would have made."""
     low, high = bar.low, bar.high
     unsure = bar.unsure
-    own = high - low if bar.value is not None else 0.0
-    charges: tuple[Charge, ...] = (Charge("filter", own),) if own > 0.0 else ()
+    charges: tuple[Charge, ...] = ()
+    if bar.value is not None and high > low:
+        charges = (Charge("filter", bar.value - low, high - bar.value),)
     if bar.value is not None and other.value is not None:
         low, high = min(low, other.low), max(high, other.high)
         unsure = unsure or other.unsure
-        if high - low > own:
-            charges = (*charges, Charge("late rows", high - low - own))
+        if low < bar.low or high > bar.high:
+            charges = (*charges, Charge("late rows", bar.low - low, high - bar.high))
     if unsure:
         if bar.value is not None:
             low, high = -math.inf, math.inf
-        return Reading(
-            bar.value, low, high, coverage, "interrupted", (Charge("interruption", math.inf),)
-        )
+        charges = (*charges, Charge("interruption", math.inf, math.inf))
+        return Reading(bar.value, low, high, coverage, "interrupted", charges)
     basis = "filter" if high > low else "exact"
     return Reading(bar.value, low, high, coverage, basis, charges)

@@ -291,11 +291,16 @@ def answer_of(asked: Asked, cell: Cell, found: Reading, epoch: int) -> Answer:
     low, high = value - eps - float(m["below"]), value + eps + float(m["above"])
     basis = "deferral by timer" if m["given"] == TIMER else "deferral by watch"
     basis = "exact" if asked.query.contract.tolerance == "exact" else basis
-    charges = (Charge(basis, 2.0 * eps, 1.0 - sure),) if eps > 0.0 else ()
-    more = 0.0 if math.isnan(value) else high - low - 2.0 * eps
-    if found.silent or more > 1e-12 * abs(high - low):
-        by = "interruption" if found.silent else "late rows"
-        charges = (*charges, Charge(by, more))
+    charges: tuple[Charge, ...] = ()
+    if not math.isnan(value):
+        # Late rows are on one side alone; doubt about silent members is on both.
+        doubt = min(float(m["below"]), float(m["above"]))
+        sides = (float(m["below"]), float(m["above"]))
+        late = Charge("late rows", *(side - doubt if side > doubt else 0.0 for side in sides))
+        own, quiet = Charge(basis, eps, eps, 1.0 - sure), Charge("interruption", doubt, doubt)
+        charges = tuple(c for c in (own, late, quiet) if c.width > 0.0 or c.delta > 0.0)
+    elif found.silent:
+        charges = (Charge("interruption", math.inf, math.inf),)
     answer = Answer(
         asked.query.name,
         None if math.isnan(value) else value,

@@ -400,10 +400,10 @@ def _reading(
     charges: tuple[Charge, ...] = ()
     if value is not None and late_value is not None and late_value != value:
         low, high = min(value, late_value), max(value, late_value)
-        charges = (Charge("late rows", high - low),)
+        charges = (Charge("late rows", value - low, high - value),)
     if silent:
         if value is not None:
             low, high = -math.inf, math.inf
-        charges = (Charge("interruption", math.inf),)
+        charges = (*charges, Charge("interruption", math.inf, math.inf))
     basis = "interrupted" if silent else "exact"
     return Reading(value, low, high, covered, basis, charges)

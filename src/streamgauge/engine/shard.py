@@ -386,7 +386,8 @@ def _block(asked: _Names, answers: Sequence[Given]) -> Block:
     slopes = np.concatenate(slopes_of) if slopes_of else np.empty(0)
     share = np.concatenate(shares) if shares else np.empty(0)
     order = np.argsort(as_of, kind="stable")
-    matrix = matrix[order]
+    if (as_of[1:] < as_of[:-1]).any():
+        matrix = matrix[order]
     ids = matrix[:, emission.QUERY].astype(np.int64)
     seats = np.searchsorted(asked.numbers, ids)
     return Block(
@@ -402,7 +403,7 @@ def _block(asked: _Names, answers: Sequence[Given]) -> Block:
         revision=matrix[:, emission.REVISION].astype(np.int32),
         names=asked.names,
         texts=texts,
-        spent=matrix[:, emission.SPENT],
+        sides=matrix[:, emission.OWN_BELOW :],
         slope=slopes[order],
         basis=basis[order],
         sworn=sworn.values,

@@ -154,7 +154,9 @@ def _bars_text(table: pa.Table, contract: Contract) -> str:
 
 def _charges(table: pa.Table) -> list[Line]:
     """How many answers each one widened, the most first."""
-    names = pc.struct_field(table["charges"].combine_chunks().flatten(), "by")
+    charges = table["charges"].combine_chunks().flatten()
+    wide = charges.filter(pc.greater(pc.struct_field(charges, "width"), 0.0))
+    names = pc.struct_field(wide, "by")
     counted = pc.value_counts(names).to_pylist()
     if not counted:
         return []

@@ -19,15 +19,14 @@ from streamgauge.operators.emission import (
     ALWAYS,
     CHANGE,
     GIVEN,
-    LAST_SPENT,
     NEVER,
-    SPENT,
     Codes,
     Flags,
     Floats,
     Ints,
     beat,
     changed,
+    charge,
     emptied,
     give,
     is_due,
@@ -240,7 +239,7 @@ def _linear(known, divisor, off):  # type: ignore[no-untyped-def]
 
 @compiled
 def _bar(op, known):  # type: ignore[no-untyped-def]
-    """Value, low and high of an aggregate over a team."""
+    """Value, low and high of an aggregate over a team, as far as its members have bounds."""
     if op == COUNT:
         return known[N], known[N], known[N]
     if known[N] == 0.0:
@@ -255,8 +254,6 @@ def _bar(op, known):  # type: ignore[no-untyped-def]
         value, low, high = _linear(known, known[MASS], known[MASS_OFF])
     else:
         return np.nan, np.nan, np.nan
-    if known[QUIET] > 0.0:
-        low, high = -np.inf, np.inf
     return value, low, high
 
 
@@ -299,16 +296,17 @@ def _answer(c, cells, teams, past, tick, epoch, out, n_out):  # type: ignore[no-
     gone, grouped = known[0, N] == 0.0, cells.grouped[c]
     if gone and past[GIVEN] == 0.0:
         return out, n_out
-    quiet, spent = known[0, QUIET], high - low
+    quiet, there = known[0, QUIET], not np.isnan(value)
+    own_below, own_above = (value - low, high - value) if there else (0.0, 0.0)
+    late_below = late_above = 0.0
     if known[0, MISSED] != 0.0:
         other, other_low, other_high = _bar(op, known[1])
-        if not np.isnan(value) and not np.isnan(other):
+        if there and not np.isnan(other):
+            late_below, late_above = max(0.0, low - other_low), max(0.0, other_high - high)
             low, high = min(low, other_low), max(high, other_high)
             quiet = max(quiet, known[1, QUIET])
-    if quiet > 0.0:
-        spent = 0.0
-        if not np.isnan(value):
-            low, high = -np.inf, np.inf
+    if quiet > 0.0 and there:
+        low, high = -np.inf, np.inf
     listed = cells.listed[c] - known[0, GONE]
     coverage = 1.0 if cells.listed[c] == 0.0 or listed <= 0.0 else known[0, N] / listed
     leaves = gone and grouped
@@ -320,8 +318,7 @@ def _answer(c, cells, teams, past, tick, epoch, out, n_out):  # type: ignore[no-
         past, out, n_out, cells.query[c], cells.group[c], tick, value, low, high, coverage, quiet,
         epoch,
     )  # fmt: skip
-    if spent > 0.0:
-        past[LAST_SPENT] = out[n_out, SPENT] = spent
+    charge(past, out[n_out], own_below, own_above, late_below, late_above)
     if leaves:
         past[GIVEN] = 0.0
     return out, n_out + 1

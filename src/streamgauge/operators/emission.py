@@ -1,7 +1,9 @@
 """Emission: when a checked value becomes an answer, and the columns answers are made in.
 
 Answers leave the kernels as rows of one float matrix with the columns named here; whole numbers
-up to 2**53 are exact in it.
+up to 2**53 are exact in it. Each cause that widens an answer has two columns, how far it moves the
+low end and the high end: the technique itself (a sketch, a source bound, a deferral), late rows,
+an interruption.
 """
 
 from __future__ import annotations
@@ -13,15 +15,16 @@ import numpy.typing as npt
 
 from streamgauge.kernel.jit import compiled
 
-QUERY, GROUP, TICK, VALUE, LOW, HIGH, COVERAGE, SILENT, REVISION, SPENT, SLOPE = range(11)
-WIDTH = 11
+QUERY, GROUP, TICK, VALUE, LOW, HIGH, COVERAGE, SILENT, REVISION, SLOPE = range(10)
+OWN_BELOW, OWN_ABOVE, LATE_BELOW, LATE_ABOVE, SILENT_BELOW, SILENT_ABOVE = range(10, 16)
+WIDTH = 16
 EVERY, CLOSE, CHANGE = 0, 1, 2
 CADENCES = {"every": EVERY, "close": CLOSE, "change": CHANGE}
 
 # Columns of the memory of what was answered last, per query and group.
 GIVEN, LAST, LAST_COVERAGE, LAST_TICK, LAST_LOW, LAST_HIGH, LAST_SILENT, LAST_EPOCH = range(8)
-LAST_SPENT = 8
-MEMORY = 9
+LAST_OWN_BELOW, LAST_OWN_ABOVE, LAST_LATE_BELOW, LAST_LATE_ABOVE = range(8, 12)
+MEMORY = 12
 
 # In place of how many members are silent: the window holds no row.
 EMPTIED = -1
@@ -199,7 +202,10 @@ def emptied(n, value, grouped):  # type: ignore[no-untyped-def]
 
 @compiled
 def give(memory, out, n_out, query, group, tick, value, low, high, coverage, silent, epoch):  # type: ignore[no-untyped-def]
-    """Write an answer and note it as the last one given; return the matrix, perhaps larger."""
+    """Write an answer and note it as the last one given; return the matrix, perhaps larger.
+
+    An interrupted answer is unbounded; what else widened it is written by `charge`.
+    """
     memory[GIVEN] = 1.0
     memory[LAST] = value
     memory[LAST_COVERAGE] = coverage
@@ -208,7 +214,7 @@ def give(memory, out, n_out, query, group, tick, value, low, high, coverage, sil
     memory[LAST_HIGH] = high
     memory[LAST_SILENT] = silent
     memory[LAST_EPOCH] = epoch
-    memory[LAST_SPENT] = 0.0
+    memory[LAST_OWN_BELOW:] = 0.0
     return write(out, n_out, query, group, tick, value, low, high, coverage, silent, 0.0)
 
 
@@ -219,15 +225,35 @@ def write(out, n_out, query, group, tick, value, low, high, coverage, silent, re
     row = out[n_out]
     row[QUERY], row[GROUP], row[TICK], row[VALUE] = query, group, tick, value
     row[LOW], row[HIGH], row[COVERAGE] = low, high, coverage
-    row[SILENT], row[REVISION], row[SPENT], row[SLOPE] = silent, revision, 0.0, 0.0
+    row[SILENT], row[REVISION] = silent, revision
+    row[SLOPE:] = 0.0
+    if silent > 0:
+        row[SILENT_BELOW] = row[SILENT_ABOVE] = np.inf
     return out
+
+
+@compiled
+def charge(past, row, own_below, own_above, late_below, late_above):  # type: ignore[no-untyped-def]
+    """Write what the technique and late rows add to each side of the answer given last."""
+    row[OWN_BELOW], row[OWN_ABOVE] = own_below, own_above
+    row[LATE_BELOW], row[LATE_ABOVE] = late_below, late_above
+    past[LAST_OWN_BELOW], past[LAST_OWN_ABOVE] = own_below, own_above
+    past[LAST_LATE_BELOW], past[LAST_LATE_ABOVE] = late_below, late_above
+
+
+@compiled
+def charge_late(past, row, value, other):  # type: ignore[no-untyped-def]
+    """Write how far the value with late rows lies from the value without them."""
+    if not np.isnan(value) and not np.isnan(other) and other != value:
+        charge(past, row, 0.0, 0.0, max(0.0, value - other), max(0.0, other - value))
 
 
 @compiled
 def give_bars(memory, out, n_out, query, cadence, by, tick, epoch, bars, counts, coverage, grouped):  # type: ignore[no-untyped-def]
     """Give the answers that are owed for all groups of a query; return the matrix and its end.
 
-    `bars` has the columns value, low, high, and the width of the bar that the synopsis spends.
+    `bars` has the columns value, low and high, then what the synopsis adds below and above, and
+    what late rows add below and above.
     """
     for g in range(len(counts)):
         value, low, high = bars[g, 0], bars[g, 1], bars[g, 2]
@@ -242,8 +268,7 @@ def give_bars(memory, out, n_out, query, cadence, by, tick, epoch, bars, counts,
                 continue
         mark = emptied(counts[g], value, grouped)
         out = give(past, out, n_out, query, g, tick, value, low, high, coverage, mark, epoch)
-        past[LAST_SPENT] = bars[g, 3]
-        out[n_out, SPENT] = bars[g, 3]
+        charge(past, out[n_out], bars[g, 3], bars[g, 4], bars[g, 5], bars[g, 6])
         n_out += 1
         if grouped and counts[g] == 0:
             past[GIVEN] = 0.0

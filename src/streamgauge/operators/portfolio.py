@@ -37,6 +37,7 @@ from streamgauge.operators.emission import (
     Ints,
     beat,
     changed,
+    charge_late,
     give,
     is_due,
     next_check,
@@ -175,7 +176,10 @@ def _silent_members(q, m, x, y, since, silent):  # type: ignore[no-untyped-def]
 
 @compiled
 def _bar(q, m, op, since, value, x, y, x_all, y_all, silent, acc):  # type: ignore[no-untyped-def]
-    """The bar of a value where some rows were late or some series are silent."""
+    """The bar of a value where some rows were late or some series are silent.
+
+    The last of it is the value with the late rows.
+    """
     low, high = value, value
     other, _ = _general(q, m, op, x_all, y_all, since, acc)
     if not np.isnan(value) and not np.isnan(other):
@@ -183,7 +187,7 @@ def _bar(q, m, op, since, value, x, y, x_all, y_all, silent, acc):  # type: igno
     quiet = _silent_members(q, m, x, y, since, silent)
     if quiet > 0:
         low, high = -np.inf, np.inf
-    return low, high, quiet
+    return low, high, quiet, other
 
 
 @compiled
@@ -251,13 +255,14 @@ def _check(  # type: ignore[no-untyped-def]
         if n == 0:
             continue
         coverage = 1.0 if m.listed[q] == 0.0 else n / m.listed[q]
-        low, high, quiet = value, value, 0
+        low, high, quiet, other = value, value, 0, value
         if not exact:
-            low, high, quiet = _bar(q, m, op, since, value, x, y, x_all, y_all, silent, acc)
+            low, high, quiet, other = _bar(q, m, op, since, value, x, y, x_all, y_all, silent, acc)
         if cadence[q] != CHANGE or changed(memory[q], value, low, high, by[q], coverage):
             out = give(
                 memory[q], out, n_out, query[q], -1, tick, value, low, high, coverage, quiet, epoch
             )
+            charge_late(memory[q], out[n_out], value, other)
             n_out += 1
             last[q] = value
             calm[q] = coverage == 1.0 and low == high

@@ -112,6 +112,14 @@ class Named(Key):
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedCharge:
+    """A cause that can widen an answer, and its share of the chance to fail."""
+
+    by: str
+    delta: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """What EXPLAIN prints of a query: lines of depth, text and note, then lines below them."""
 
@@ -175,6 +183,14 @@ class Technique:
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """Whether a shard has a part in a query, where operators read pages themselves."""
         return True
+
+    def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
+        """The causes by which the technique itself can widen the answers of a query."""
+        return ()
+
+    def sees_silence(self, registry: Registry, standing: Standing) -> bool:
+        """Whether a silent series makes the answers of a query uncertain."""
+        return False
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """The plan of a query of numbers."""

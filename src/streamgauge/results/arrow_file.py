@@ -24,14 +24,14 @@ def write_table(path: Path, table: pa.Table) -> int:
     return zlib.crc32(data)
 
 
-def read_table(path: Path, *, what: str, tag: bytes, form: bytes) -> pa.Table:
-    """Read a table whose metadata has a format under a tag; `what` says what it is in errors."""
+def read_table(path: Path, *, what: str, tag: bytes, form: bytes | tuple[bytes, ...]) -> pa.Table:
+    """Read a table whose metadata has a known format under a tag; `what` names it in errors."""
     with reading_arrow(path, what), pa.memory_map(str(path)) as source:
         table = pa.ipc.open_file(source).read_all()
         # Codes that point nowhere would be followed.
         table.validate(full=True)
     found = (table.schema.metadata or {}).get(tag)
-    if found != form:
+    if found not in ((form,) if isinstance(form, bytes) else form):
         raise StateTooOld(
             f"{what} of another format",
             f"{path} is of format {found!r}",

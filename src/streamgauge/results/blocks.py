@@ -2,8 +2,8 @@
 
 A block is one Arrow file per shard and epoch. Always there: query, version, group, as_of, value.
 Only where some answer differs from the default: low, high, coverage, silent, revision; and basis,
-confidence, spent where some answer rests on a synopsis or is deferred; met there and with bars;
-slope where it has one; share where a budget did not reach.
+confidence where some answer rests on a synopsis or is deferred; met there and with bars; slope
+where it has one; share where a budget did not reach. What each cause adds is in `widening`.
 `expand` gives the full public schema back.
 """
 
@@ -20,12 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.contracts.answer import EMPTY
+from streamgauge.contracts.causes import INTERRUPTION, LATE_ROWS
 from streamgauge.contracts.contract import TOLERANCES, Contract
-from streamgauge.contracts.schema import ANSWERS, CHARGE
+from streamgauge.contracts.schema import ANSWERS
 from streamgauge.kernel.files import reading
+from streamgauge.results import blocks_v1, widening
 from streamgauge.results.arrow_file import read_table, write_table
 
-FORMAT = b"1"
+FORMAT = b"2"
 _TAG = b"streamgauge.block"
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -35,8 +37,8 @@ Codes = npt.NDArray[np.int32]
 class Block:
     """Columns of answers; `query` and `group` are codes into `names` and `texts`.
 
-    `spent` is the width that a synopsis spends, `basis` a code into `sworn`: the name of what an
-    answer rests on, and its confidence.
+    `sides` has what each cause adds below and above: what an answer rests on, late rows, an
+    interruption. `basis` is a code into `sworn`: the name of what it rests on, and its confidence.
     """
 
     query: Codes
@@ -51,7 +53,7 @@ class Block:
     revision: Codes
     names: list[str]
     texts: pa.Array
-    spent: Floats
+    sides: Floats
     slope: Floats
     basis: Codes
     sworn: list[tuple[str, float]]
@@ -84,11 +86,8 @@ def write_block(path: Path, block: Block, *, epoch: int) -> int:
         "as_of": pa.array(block.as_of),
         "value": pa.array(block.value, from_pandas=True),
     }
-    plain = (block.low == block.value) & (block.high == block.value)
-    plain |= np.isnan(block.value) & (block.silent <= 0)
-    if not plain.all():
-        columns["low"] = pa.array(block.low, from_pandas=True)
-        columns["high"] = pa.array(block.high, from_pandas=True)
+    widened, told = widening.stored(block.value, block.low, block.high, block.sides)
+    columns.update(widened)
     if not (block.coverage == 1.0).all():
         columns["coverage"] = pa.array(block.coverage)
     if block.silent.any():
@@ -100,21 +99,20 @@ def write_block(path: Path, block: Block, *, epoch: int) -> int:
         sure = np.array([confidence for _, confidence in block.sworn])
         columns["basis"] = pa.DictionaryArray.from_arrays(block.basis, names)
         columns["confidence"] = pa.array(sure[block.basis])
-        columns["spent"] = pa.array(block.spent)
-    if block.basis.any() or not plain.all():
+    if block.basis.any() or told:
         columns["met"] = pa.array(_met(block))
     if block.slope.any():
         columns["slope"] = pa.array(block.slope)
     if not (block.share == 1.0).all():
         columns["share"] = pa.array(block.share)
     table = pa.table(columns)
-    table = table.replace_schema_metadata({_TAG: FORMAT, "epoch": str(epoch)})
+    table = table.replace_schema_metadata({_TAG: FORMAT, "epoch": str(epoch), widening.TAG: told})
     return write_table(path, table)
 
 
 def read_block(path: Path, names: Collection[str] | None = None) -> pa.Table:
     """Read a block, or what it has of some queries, and expand it to the public schema."""
-    table = read_table(path, what="a block of answers", tag=_TAG, form=FORMAT)
+    table = read_table(path, what="a block of answers", tag=_TAG, form=(FORMAT, blocks_v1.FORMAT))
     with reading(path, "a block of answers"):
         epoch = int(table.schema.metadata[b"epoch"])
         if names is not None:
@@ -126,17 +124,13 @@ def read_block(path: Path, names: Collection[str] | None = None) -> pa.Table:
 def expand(table: pa.Table, epoch: int) -> pa.Table:
     """Give stored answers all their columns."""
     n = table.num_rows
-    value = table["value"]
-    low = table["low"] if "low" in table.column_names else value
-    high = table["high"] if "high" in table.column_names else value
-    coverage = _column(table, "coverage", pa.array(np.ones(n)))
     silent = _column(table, "silent", pa.array(np.zeros(n, np.int32))).to_numpy()
+    widened = _widened(table, silent)
+    value, low, high = widened.value, widened.low, widened.high
+    coverage = _column(table, "coverage", pa.array(np.ones(n)))
     revision = _column(table, "revision", pa.array(np.zeros(n, np.int32)))
-    width = pc.fill_null(pc.subtract(high, low), 0.0).to_numpy()
-    spent = _column(table, "spent", pa.array(np.zeros(n))).to_numpy()
     confidence = _column(table, "confidence", pa.array(np.ones(n)))
     basis = _column(table, "basis", pa.array(["exact"] * n, pa.string())).cast(pa.string())
-    sworn = basis
     if silent.any():
         basis = pc.if_else(pa.array(silent > 0), "interrupted", basis)
         basis = pc.if_else(pa.array(silent < 0), EMPTY, basis)
@@ -145,7 +139,7 @@ def expand(table: pa.Table, epoch: int) -> pa.Table:
     else:
         met = pc.or_(pc.is_valid(value), pa.chunked_array([pa.array(silent < 0)]))
         met = pc.and_(met, pc.equal(coverage, 1.0))
-        met = pc.and_(met, pa.array(width == 0.0))
+        met = pc.and_(met, pc.fill_null(pc.equal(low, high), True))
     return pa.table(
         [
             table["query"].cast(pa.string()),
@@ -160,7 +154,7 @@ def expand(table: pa.Table, epoch: int) -> pa.Table:
             revision,
             coverage,
             basis,
-            _charges(width, silent, spent, sworn, confidence.to_numpy()),
+            _charges(table, widened, silent, confidence),
             met,
             _column(table, "slope", pa.array(np.zeros(n))),
             _column(table, "share", pa.array(np.ones(n))),
@@ -173,45 +167,54 @@ def _column(table: pa.Table, name: str, default: pa.Array) -> pa.ChunkedArray:
     return table[name] if name in table.column_names else pa.chunked_array([default])
 
 
+def _widened(table: pa.Table, silent: Codes) -> widening.Widened:
+    return blocks_v1.read(table, silent) if _is_old(table) else widening.read(table)
+
+
+def _is_old(table: pa.Table) -> bool:
+    return bool((table.schema.metadata or {}).get(_TAG) == blocks_v1.FORMAT)
+
+
 def _charges(
-    width: Floats,
-    silent: npt.NDArray[np.int32],
-    spent: Floats,
-    basis: pa.ChunkedArray,
-    confidence: Floats,
+    table: pa.Table, widened: widening.Widened, silent: Codes, confidence: pa.ChunkedArray
 ) -> pa.ListArray:
-    """Who widened each bar: first the synopsis, then an interruption or late rows."""
-    own = spent > 0.0
-    # What is left after the synopsis must exceed the rounding of the difference.
-    other = (silent > 0) | (width - spent > 1e-12 * np.abs(width))
-    offsets = np.concatenate((np.zeros(1, np.int32), np.cumsum(own.astype(np.int32) + other)))
-    total = int(offsets[-1])
-    by = np.empty(total, object)
-    amount, delta = np.zeros(total), np.zeros(total)
-    first = offsets[:-1][own]
-    by[first] = np.asarray(
-        basis.to_numpy(zero_copy_only=False) if isinstance(basis, pa.Array) else basis.to_numpy(),
-        object,
-    )[own]
-    amount[first], delta[first] = spent[own], 1.0 - confidence[own]
-    second = offsets[:-1][other] + own[other]
-    by[second] = np.where(silent[other] > 0, "interruption", "late rows")
-    amount[second] = (width - spent)[other]
-    charges = pa.StructArray.from_arrays(
-        [pa.array(by.tolist(), pa.string()), pa.array(amount), pa.array(delta)],
-        fields=list(CHARGE),
-    )
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), charges)
+    """Causes of each answer: what it rests on, then late rows, then an interruption."""
+    n, none = table.num_rows, np.zeros(table.num_rows)
+    answered = (silent >= 0) & table["value"].is_valid().to_numpy()
+    if _is_old(table):
+        answered &= blocks_v1.charged(table)
+    own, known = _coded(table)
+    names = pa.concat_arrays([known, pa.array([LATE_ROWS, INTERRUPTION])])
+    codes: tuple[Codes | int, ...] = own, len(known), len(known) + 1
+    chances = np.where(answered, 1.0 - confidence.to_numpy(), 0.0), none, none
+    causes = [
+        widening.Charged(code, *widened.causes.get(name, (none, none)), chance)
+        for name, code, chance in zip(widening.CAUSES, codes, chances, strict=True)
+        if name in widened.causes or chance.any()
+    ]
+    return widening.charges(causes, names, n)
+
+
+def _coded(table: pa.Table) -> tuple[Codes, pa.Array]:
+    """What each answer rests on, as codes into names."""
+    if "basis" not in table.column_names or not table.num_rows:
+        return np.zeros(table.num_rows, np.int32), pa.array(["exact"])
+    column = table["basis"].unify_dictionaries().combine_chunks()
+    coded = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+    return coded.indices.to_numpy(), coded.dictionary
 
 
 def _met(block: Block) -> npt.NDArray[np.bool_]:
     """Whether each answer keeps the contract of its query."""
     covered = block.coverage == 1.0
+    alone: npt.NDArray[np.bool_] = np.zeros(len(covered), np.bool_)
+    if (block.contracts.tolerance == TOLERANCES.index("rank")).any():
+        alone = np.all(block.sides[:, 2:] == 0.0, axis=1)
     kept = bars_kept(
         block.contracts.tolerance[block.query],
         block.contracts.within[block.query],
         (block.value, block.low, block.high),
-        block.spent,
+        alone,
         covered & (block.silent <= 0),
     )
     return np.asarray(kept | (covered & (block.silent < 0)), np.bool_)
@@ -221,17 +224,20 @@ def bars_kept(
     tolerance: npt.NDArray[Any] | int,
     within: Floats | float,
     bars: tuple[Floats, Floats, Floats],
-    spent: Floats,
+    alone: npt.NDArray[np.bool_],
     covered: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.bool_]:
-    """Whether bars (value, low, high) are there, cover all, and are no wider than is owed."""
+    """Whether bars (value, low, high) are there, cover all, and are no wider than is owed.
+
+    What is owed in rank has no width: it is kept where the technique widens the bar `alone`.
+    """
     value, low, high = bars
     reach = np.maximum(high - value, value - low)
     owed = np.where(tolerance == TOLERANCES.index("relative"), within * np.abs(value), within)
     # A part in a billion is the rounding of a bar that fits exactly.
     room = 1.0 + 1e-9
     by_rank = tolerance == TOLERANCES.index("rank")
-    kept = np.where(by_rank, high - low <= spent * room, reach <= owed * room)
+    kept = np.where(by_rank, alone, reach <= owed * room)
     kept |= tolerance == TOLERANCES.index("best")
     met: npt.NDArray[np.bool_] = kept & ~np.isnan(value) & covered
     return met

@@ -65,7 +65,7 @@ def as_answer(row: dict[str, Any]) -> Answer:
             "low": float("nan") if missing else row["low"],
             "high": float("nan") if missing else row["high"],
             "group": tuple(json.loads(row["group"])) if row["group"] else (),
-            "charges": tuple(Charge(**charge) for charge in row["charges"]),
+            "charges": tuple(Charge.from_dict(charge) for charge in row["charges"]),
         }
     )
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
 
 from streamgauge.contracts.answer import Answer, Charge, finite
+from streamgauge.contracts.causes import FILTER, PROMISING
 from streamgauge.contracts.contract import Contract
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.time import instant_text
@@ -125,7 +126,7 @@ def _widest(answers: list[Answer]) -> Answer | None:
 
 def _owed(contract: Contract, answer: Answer | None) -> Charge:
     """The contract as a charge; its width is unbounded where only an answer would tell it."""
-    return Charge("contract", _in_units(contract, contract.within, answer), _chance(contract))
+    return Charge.even("contract", _in_units(contract, contract.within, answer), _chance(contract))
 
 
 def _in_units(contract: Contract, within: float, answer: Answer | None) -> float:
@@ -159,16 +160,16 @@ def planned_charges(registry: Registry, standing: Standing, answer: Answer | Non
         return []
     whole, chance = _in_units(contract, contract.within, answer), _chance(contract)
     if asked.promise is not None:
-        return [Charge("promising", float("inf"), chance)]
+        return [Charge.even(PROMISING, float("inf"), chance)]
     if standing.model:
         return _of_synopsis(standing, contract, answer)
     if not asked.parts and bounded(asked, registry.stream(asked.stream)):
         spent = 0.0 if asked.select.name == "count" else whole
-        return _with_rest("filter", spent, 0.0, whole, chance)
+        return _with_rest(FILTER, spent, 0.0, whole, chance)
     if deferred(asked):
         # Which regime it is may change with costs; the newest answer says which one it was.
         held = [charge for charge in answer.charges if DEFERRAL in charge.by] if answer else []
-        return [Charge(held[0].by if held else DEFERRAL, whole, chance)]
+        return [Charge.even(held[0].by if held else DEFERRAL, whole, chance)]
     spared = _in_units(contract, min(asked.answer.by, contract.within), answer)
     return _with_rest("small moves", spared, 0.0, whole, chance)
 
@@ -187,8 +188,8 @@ def _with_rest(by: str, width: float, delta: float, whole: float, chance: float)
     """A charge, and what the plan keeps back beside it."""
     left = max(0.0, whole - width) if finite(whole) is not None else 0.0
     spare = max(0.0, round(chance - delta, DIGITS))
-    spent = [Charge(by, width, delta)] if width > 0.0 or delta > 0.0 else []
-    return [*spent, Charge("kept back", left, spare)] if left or spare else spent
+    spent = [Charge.even(by, width, delta)] if width > 0.0 or delta > 0.0 else []
+    return [*spent, Charge.even("kept back", left, spare)] if left or spare else spent
 
 
 @router.get("/queries/{name}/deferrals", response_model=Rows)

@@ -68,11 +68,13 @@ class NewStream(Sent):
 
 
 class ChargeShape(BaseModel):
-    """Who widened a bar."""
+    """A cause of error: what it adds to the interval, in all, below and above its value."""
 
     by: str
     width: float | None
     delta: float
+    below: float | None
+    above: float | None
 
 
 class AnswerShape(BaseModel):

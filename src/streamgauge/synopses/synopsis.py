@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.contracts.answer import Charge
+from streamgauge.contracts.answer import charges_of
+from streamgauge.contracts.bars import Sides
 from streamgauge.contracts.contract import Contract
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.contracts.guarantee import EXACT, Guarantee
@@ -295,8 +296,7 @@ class Synopsis(ABC):
     def _bar(self, value: float, low: float, high: float, delta: float | None = None) -> Estimate:
         """An estimate of this synopsis, charged with its own width."""
         chance = self.guarantee.delta if delta is None else delta
-        width = max(high - value, value - low)
-        charges = (Charge(self.name, width, chance),) if width > 0 else ()
+        charges = charges_of([Sides(self.name, value - low, high - value, chance)])
         return Estimate(value, low, high, 1.0 - chance, self.name, charges)
 
     def _checked_times(self, times: Column | None, size: int, given: Items) -> Ints | None:

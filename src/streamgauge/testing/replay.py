@@ -113,7 +113,7 @@ def same_answer(one: Answer, other: Answer) -> bool:
         for name in ("value", "low", "high", "coverage", "confidence")
     )
     charges = len(one.charges) == len(other.charges) and all(
-        a.by == b.by and same_number(a.width, b.width)
+        a.by == b.by and same_number(a.below, b.below) and same_number(a.above, b.above)
         for a, b in zip(one.charges, other.charges, strict=True)
     )
     return (

@@ -26,6 +26,7 @@ from streamgauge.operators.emission import (
     Floats,
     Ints,
     beat,
+    charge_late,
     give,
     is_due,
     next_check,
@@ -127,7 +128,7 @@ def _check(tick, quiet, span, fading, asked, memory, out, n_out):  # type: ignor
             if acc[0] == 0.0:
                 continue
             value = _value(acc, at, now, fading.half_life, asked.op[q])
-            low, high = value, value
+            low, high, other = value, value, value
             if g < len(fading.late) and fading.late[g, 0] > 0.0:
                 whole, newest = _with_late(fading, g)
                 other = _value(whole, newest, now, fading.half_life, asked.op[q])
@@ -137,6 +138,7 @@ def _check(tick, quiet, span, fading, asked, memory, out, n_out):  # type: ignor
                 memory[q, g], out, n_out, asked.query[q], g, tick, value, low, high, covered, 0,
                 span.epoch,
             )  # fmt: skip
+            charge_late(memory[q, g], out[n_out], value, other)
             n_out += 1
     return out, n_out
 

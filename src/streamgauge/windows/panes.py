@@ -35,6 +35,7 @@ from streamgauge.operators.emission import (
     Ints,
     beat,
     changed,
+    charge_late,
     emptied,
     give,
     is_due,
@@ -212,7 +213,7 @@ def _finish(acc, sums, table, op):  # type: ignore[no-untyped-def]
 def _values(table, newest, first, last, end, g, asked, shape, moments, values):  # type: ignore[no-untyped-def]
     """Values of the queries first..last-1 for one group, by one pass from pane `end` back.
 
-    Column 0 is the value, 1 and 2 the bar, 3 the number of rows.
+    Column 0 is the value, 1 and 2 the bar, 3 the number of rows, 4 the value with late rows.
     """
     acc, missed, n_panes = np.zeros(FIELDS), np.zeros(FIELDS), table.ring.shape[0]
     sums = np.zeros(table.limbs.shape[2], np.int64)
@@ -237,6 +238,7 @@ def _values(table, newest, first, last, end, g, asked, shape, moments, values): 
             pane -= 1
         value = _finish(acc, sums, table, asked.op[q])
         values[q, 0], values[q, 1], values[q, 2], values[q, 3] = value, value, value, acc[0]
+        values[q, 4] = value
         if any_late and missed[0] > 0.0:
             whole = acc.copy()
             if table.exact:
@@ -246,6 +248,7 @@ def _values(table, newest, first, last, end, g, asked, shape, moments, values): 
             other = _finish(whole, sums + late_sums, table, asked.op[q])
             if not np.isnan(value) and not np.isnan(other):
                 values[q, 1], values[q, 2] = min(value, other), max(value, other)
+                values[q, 4] = other
 
 
 @compiled
@@ -295,6 +298,7 @@ def _emit(q, g, tick, edge, epoch, table, asked, shape, memory, values, out, n_o
             return out, n_out
     mark = emptied(n, value, table.grouped)
     out = give(past, out, n_out, asked.query[q], g, tick, value, low, high, coverage, mark, epoch)
+    charge_late(past, out[n_out], value, values[q, 4])
     if n == 0.0 and table.grouped:
         past[GIVEN] = 0.0
     return out, n_out + 1
@@ -350,7 +354,7 @@ def _check(  # type: ignore[no-untyped-def]
 def _past_values(first_tick, tick, span, table, newest, moments, asked, shape, n_groups):  # type: ignore[no-untyped-def]
     """Values of all earlier checks within reach, by check, query and group; NaN without rows."""
     kept = np.empty((tick - first_tick, len(asked.query), n_groups))
-    values = np.empty((len(asked.query), 4))
+    values = np.empty((len(asked.query), 5))
     for t in range(first_tick, tick):
         start = 0
         while start < len(asked.query):
@@ -404,7 +408,7 @@ def walk(rows, cells, span, table, newest, asked, shape, memory, out):  # type: 
     """Walk from the closed tick to the last tick: fold rows, check what is due, revise."""
     step = beat(asked.period)
     moments, n_groups = bool((asked.op >= VAR).any()), memory.shape[1]
-    values = np.empty((len(asked.query), 4))
+    values = np.empty((len(asked.query), 5))
     tick, awake_until = span.tick, span.awake_until
     n_rows, i, n_out, taken = len(rows.tick), 0, 0, 0
     while True:

@@ -13,7 +13,8 @@ from typing import Any, Self
 import datasketches
 import numpy as np
 
-from streamgauge.contracts.answer import Charge
+from streamgauge.contracts.answer import charges_of
+from streamgauge.contracts.bars import Sides
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
@@ -123,8 +124,7 @@ class Tdigest(Synopsis):
 
     def _unbound(self, value: float, low: float, high: float) -> Estimate:
         kept = min(max(value, low), high)
-        width = max(high - kept, kept - low)
-        charges = (Charge(self.name, width),) if width > 0 else ()
+        charges = charges_of([Sides(self.name, kept - low, high - kept)])
         return Estimate(kept, low, high, 1.0, f"{self.name}, no bound", charges)
 
     def _save(self) -> tuple[Values, Arrays]:

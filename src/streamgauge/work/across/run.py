@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.contracts.bars import sides_of
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.engine.due import due_ticks
 from streamgauge.engine.pieces import Given
@@ -241,7 +242,9 @@ class AcrossRun:
         if any(late.rows for _, late, _ in held):
             whole = self._estimate([_both(sketch, late) for sketch, late, _ in held])
             low, high = min(low, whole.low), max(high, whole.high)
-        bars = np.array([[bar.value, low, high, bar.high - bar.low]])
+        own = sides_of(bar.value, bar.low, bar.high)
+        late = (0.0, 0.0) if math.isnan(bar.value) else (bar.low - low, high - bar.high)
+        bars = np.array([[bar.value, low, high, *own, *late]])
         counts = np.array([sum(rows for _, _, rows in held)])
         covered = min(self._coverage(part, known, now, runs) for part, known in self._each())
         answer = self.standing.query.answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamgauge.engine.bank_state import Arrays, pack_panes, unpack_panes
+from streamgauge.engine.old_memory import with_sides
 from streamgauge.engine.store_state import pack_store, unpack_store
 from streamgauge.plan.summary import model_name, named_model
 from streamgauge.windows.bank_panes import BankPanes
@@ -38,7 +39,7 @@ def unpack_across(prefix: str, values: dict[str, Any], arrays: Arrays) -> dict[s
     out = {}
     for key, (prev, born, awake_until, parts) in values.items():
         place = f"{prefix}/{key}"
-        state = AcrossState(prev, born, awake_until, memory=arrays[f"{place}/memory"])
+        state = AcrossState(prev, born, awake_until, memory=with_sides(arrays[f"{place}/memory"]))
         for serial, item in enumerate(parts):
             model = named_model(item["model"])
             both = [BankPanes(model, raw=item["raw"]) for _ in range(2)]

@@ -6,7 +6,8 @@ from streamgauge.plan.across import owner
 from streamgauge.plan.explain_across import across_budget, across_lines
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Explanation, Named, Technique
+from streamgauge.plan.summary import named_model
+from streamgauge.plan.technique import Explanation, Named, PlannedCharge, Technique
 
 
 class Across(Technique):
@@ -27,6 +28,13 @@ class Across(Technique):
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """One shard has all of a query."""
         return owner(standing.name, shards) == shard
+
+    def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
+        """The error of the sketch."""
+        model = named_model(standing.model)
+        if model.guarantee.law == "exact":
+            return ()
+        return (PlannedCharge(model.name, model.guarantee.delta),)
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """One branch for each stream."""

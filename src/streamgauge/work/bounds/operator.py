@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.contracts.causes import FILTER
 from streamgauge.engine.members import Kin
 from streamgauge.engine.operator import Arrays, Newest, Operator
 from streamgauge.engine.pieces import Bench, Given, arrivals, ended
@@ -238,7 +239,7 @@ class BoundsOperator(Operator):
         self.memory[place] = memory
         filtered = out[:, HIGH] > out[:, LOW]
         groups = self.compiled.groups
-        return [Given(out[filtered], groups, "filter"), Given(out[~filtered], groups)]
+        return [Given(out[filtered], groups, FILTER), Given(out[~filtered], groups)]
 
     def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Take bounds from rows of the past; answer nothing."""
@@ -268,7 +269,7 @@ class BoundsOperator(Operator):
                 if self.memory[place, GIVEN] != 0.0:
                     cell = self.memory[place].tolist()
                     wide = cell[LAST_HIGH] > cell[LAST_LOW]
-                    basis = "filter" if wide else "exact"
+                    basis = FILTER if wide else "exact"
                     yield Newest(number, version, self.texts[place], cell, basis)
             at += size
 

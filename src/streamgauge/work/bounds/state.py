@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from streamgauge.engine.old_memory import with_sides
 from streamgauge.kernel.wire import Array
 from streamgauge.operators.bounds import Bounds
 from streamgauge.work.bounds.technique import BoundsKey
@@ -30,7 +31,7 @@ def pack_bounds(prefix: str, piece: BoundsOperator, arrays: Arrays) -> dict[str,
 
 def unpack_bounds(prefix: str, values: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
     """Read the fields of an operator back."""
-    memory = arrays[f"{prefix}/memory"]
+    memory = with_sides(arrays[f"{prefix}/memory"])
     texts = [""] * len(memory)
     for at, text in values["texts"].items():
         texts[int(at)] = text

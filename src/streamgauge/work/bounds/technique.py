@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from streamgauge.contracts.causes import FILTER
 from streamgauge.plan.bounds import bounded, bounds_budget, bounds_lines
 from streamgauge.plan.explaining import fed_explanation, shared_words
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Columns, Explanation, Key, Technique
+from streamgauge.plan.technique import Columns, Explanation, Key, PlannedCharge, Technique
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 
@@ -67,6 +68,14 @@ class SourceBounds(Technique):
     def owns(self, text: str) -> bool:
         """State of bounds."""
         return bool(json.loads(text)[0] == STATE)
+
+    def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
+        """The bounds; what is counted has none."""
+        return () if standing.query.select.name == "count" else (PlannedCharge(FILTER),)
+
+    def sees_silence(self, registry: Registry, standing: Standing) -> bool:
+        """An agent that is away keeps no bound."""
+        return True
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """Whose bounds are put together."""

@@ -27,17 +27,7 @@ from streamgauge.engine.pieces import Bench, Given, arrivals, ended
 from streamgauge.engine.rows import Rows
 from streamgauge.operators.emission import (
     ALWAYS,
-    GIVEN,
     GROUP,
-    LAST,
-    LAST_COVERAGE,
-    LAST_EPOCH,
-    LAST_HIGH,
-    LAST_LOW,
-    LAST_SILENT,
-    LAST_SPENT,
-    LAST_TICK,
-    MEMORY,
     REVISION,
     Arrivals,
     Codes,
@@ -51,8 +41,10 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
+from streamgauge.work.deferral.basis import sworn
 from streamgauge.work.deferral.checked import checked_ticks
 from streamgauge.work.deferral.family import Family
+from streamgauge.work.deferral.newest import newest
 from streamgauge.work.deferral.roster import Roster, compiled, places_of
 from streamgauge.work.deferral.state import pack_deferral
 from streamgauge.work.deferral.technique import DeferralKey
@@ -63,7 +55,6 @@ REVIEW = 4096
 RECENT = 64
 # Nothing that is compiled follows the series.
 STEADY = -1
-BASES = {True: "deferral by watch", False: "deferral by timer"}
 _NO_KEYS: Codes = np.empty(0, np.int32)
 
 
@@ -414,29 +405,7 @@ class DeferralOperator(Operator):
 
     def latest_answers(self) -> Iterator[Newest]:
         """The newest answer of each cell."""
-        assert self.roster is not None
-        cells, memory = self.roster.cells, self.memory
-        asked = [
-            s
-            for s, size in zip(self.standings, self.roster.sizes, strict=True)
-            for _ in range(size)
-        ]
-        for c in np.flatnonzero(memory.cell["evaluations"]).tolist():
-            value = float(memory.cell[c]["value"])
-            eps = float(cells["width"][c] * (abs(value) if cells["relative"][c] else 1.0))
-            cell = [0.0] * MEMORY
-            cell[GIVEN], cell[LAST], cell[LAST_TICK] = 1.0, value, float(memory.cell[c]["since"])
-            cell[LAST_LOW] = value - eps - float(memory.cell[c]["below"])
-            cell[LAST_HIGH] = value + eps + float(memory.cell[c]["above"])
-            cell[LAST_COVERAGE], cell[LAST_SILENT] = (
-                float(memory.cell[c]["coverage"]),
-                float(memory.cell[c]["silent"]),
-            )
-            cell[LAST_EPOCH], cell[LAST_SPENT] = float(memory.cell[c]["epoch"]), 2.0 * eps
-            exact, watched = bool(cells["width"][c] == 0.0), bool(memory.cell[c]["given"] == WATCH)
-            sworn = _sworn(exact, watched, float(cells["confidence"][c]))
-            text, slope = self.roster.texts[c].as_py(), float(memory.cell[c]["slope"])
-            yield Newest(asked[c].id, asked[c].version, text, cell, *sworn, slope)
+        return newest(self)
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Models of series, cells and their members."""
@@ -467,13 +436,8 @@ class DeferralOperator(Operator):
             part[:, GROUP], part[:, REVISION] = code[here], 0.0
             exact, confidence = self.roster.kinds[kind // 2]
             texts = self.roster.texts.take(pa.array(there))
-            given.append(Given(part, texts, *_sworn(exact, bool(kind % 2), confidence)))
+            given.append(Given(part, texts, *sworn(exact, bool(kind % 2), confidence)))
         return given
-
-
-def _sworn(exact: bool, watched: bool, confidence: float) -> tuple[str, float]:
-    """What an answer rests on, and how surely."""
-    return "exact" if exact else BASES[watched], confidence
 
 
 def _confidence(contract: Contract) -> float:

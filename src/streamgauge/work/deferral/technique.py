@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from streamgauge.contracts.causes import BY_TIMER, BY_WATCH
 from streamgauge.plan.bounds import bounded
 from streamgauge.plan.explain_deferral import deferral_budget, deferral_lines
 from streamgauge.plan.explaining import exact_budget, fed_explanation, shared_words
 from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Columns, Explanation, Key, Technique
+from streamgauge.plan.technique import Columns, Explanation, Key, PlannedCharge, Technique
 from streamgauge.streams.schema import Schema
 
 STATE = "drift"
@@ -69,6 +70,18 @@ class Deferral(Technique):
     def owns(self, text: str) -> bool:
         """State of models and cells."""
         return bool(json.loads(text)[0] == STATE)
+
+    def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
+        """The wait; a timer is watched until its series are known well enough."""
+        contract = standing.query.contract
+        if contract.tolerance == "exact":
+            return ()
+        names = (BY_WATCH,) if standing.query.regime == "watch" else (BY_WATCH, BY_TIMER)
+        return tuple(PlannedCharge(name, 1.0 - contract.confidence) for name in names)
+
+    def sees_silence(self, registry: Registry, standing: Standing) -> bool:
+        """A silent series may have moved."""
+        return True
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """What is put off, how far, and which cells it has."""

@@ -64,6 +64,10 @@ class LatestValues(Technique):
         """State of latest values."""
         return bool(json.loads(text)[0] == STATE)
 
+    def sees_silence(self, registry: Registry, standing: Standing) -> bool:
+        """Where the stream declares a gap."""
+        return registry.stream(standing.query.stream).expected_gap is not None
+
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """The aggregate and its members."""
         query, key = standing.query, self.key(registry, standing)

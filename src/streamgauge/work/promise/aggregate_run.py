@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.contracts.bars import sides_of
+from streamgauge.contracts.causes import PROMISING
 from streamgauge.engine.due import due_ticks
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import UNSTARTED, StreamRun
@@ -30,7 +32,7 @@ from streamgauge.work.promise.panes import AggregatePanes, starts_of
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-BASIS = "promising"
+BASIS = PROMISING
 _START = np.uint64(0x51C0FFEE)
 
 
@@ -164,7 +166,9 @@ class AggregateRun(AggregatePanes):
         bar = self._bar(first, last)
         low, high = self._with_late(first, last, now, bar)
         none = math.isnan(bar.value) or (self.asked.kind == "count" and bar.high == 0.0)
-        bars = np.array([[bar.value, low, high, bar.high - bar.low]])
+        own = sides_of(bar.value, bar.low, bar.high)
+        late = (0.0, 0.0) if math.isnan(bar.value) else (bar.low - low, high - bar.high)
+        bars = np.array([[bar.value, low, high, *own, *late]])
         counts = np.array([0 if none else 1])
         covered = float(reached(np.array([edge]), self.window.length, self._vouched(run))[0])
         answer = self.standing.query.answer

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from streamgauge.contracts.causes import PROMISING
 from streamgauge.plan.explain_promise import aggregate_budget, aggregate_lines, promise_lines
 from streamgauge.plan.explaining import fed_explanation
 from streamgauge.plan.promising import column_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Explanation, Named, Technique
+from streamgauge.plan.technique import Explanation, Named, PlannedCharge, Technique
 
 
 class BudgetedAggregates(Technique):
@@ -33,6 +34,10 @@ class BudgetedAggregates(Technique):
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """One shard has all of a query."""
         return standing.id % shards == shard
+
+    def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
+        """The rows that were not looked at."""
+        return (PlannedCharge(PROMISING, 1.0 - standing.query.contract.confidence),)
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """The sample, its budget and its interval."""

@@ -67,7 +67,7 @@ def give_exact(
     coverage: Floats,
 ) -> Floats:
     """Answers that are owed at some checks for values without a bar."""
-    bars = np.stack((values, values, values, np.zeros(len(values))), axis=1)
+    bars = np.stack((values, values, values, *np.zeros((4, len(values)))), axis=1)
     out, n_out = _give(
         memory, empty_answers(), np.int64(query), np.int64(cadence[0]), float(cadence[1]), ticks,
         np.int64(epoch), bars, counts, coverage,

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from streamgauge.contracts.causes import PROMISING
 from streamgauge.engine.progress import UNSTARTED, StreamRun
 from streamgauge.engine.rows import as_numbers
 from streamgauge.engine.store import Store, empty_store, with_history
@@ -35,7 +36,7 @@ from streamgauge.work.promise.reach import summarised
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-BASIS = "promising"
+BASIS = PROMISING
 _START = np.uint64(0x51C0FFEE)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from streamgauge.engine.old_memory import with_sides
 from streamgauge.engine.store_state import (
     pack_delta,
     pack_store,
@@ -166,7 +167,7 @@ def unpack_aggregate(prefix: str, values: dict[str, Any], arrays: Arrays) -> Agg
         waiting=unpack_store(f"{prefix}/waiting", arrays),
         kept=unpack_table(arrays[f"{prefix}/kept"]),
         late=arrays[f"{prefix}/late"],
-        memory=arrays[f"{prefix}/memory"],
+        memory=with_sides(arrays[f"{prefix}/memory"]),
         figures=Figures(**values["figures"]),
         stored=_unpack_kernel(prefix, values["kernel"], arrays),
         **values["known"],

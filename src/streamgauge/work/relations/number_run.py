@@ -189,13 +189,12 @@ class NumberRun:
     def _kept(self, matrix: Floats) -> npt.NDArray[np.bool_]:
         """Which answers keep the contract of the query."""
         contract = self.node.asked.contract
-        value, low, high, spent = (
-            matrix[:, column]
-            for column in (emission.VALUE, emission.LOW, emission.HIGH, emission.SPENT)
-        )
+        columns = (emission.VALUE, emission.LOW, emission.HIGH)
+        value, low, high = (matrix[:, column] for column in columns)
+        alone = (matrix[:, emission.LATE_BELOW :] == 0.0).all(axis=1)
         covered = (matrix[:, emission.COVERAGE] == 1.0) & (matrix[:, emission.SILENT] <= 0.0)
         tolerance = TOLERANCES.index(contract.tolerance)
-        kept = bars_kept(tolerance, contract.within, (value, low, high), spent, covered)
+        kept = bars_kept(tolerance, contract.within, (value, low, high), alone, covered)
         empty = matrix[:, emission.SILENT] == emission.EMPTIED
         return np.asarray(kept | (covered & empty), np.bool_)
 

@@ -18,22 +18,22 @@ from streamgauge.operators.emission import (
     LAST_EPOCH,
     LAST_HIGH,
     LAST_LOW,
-    LAST_SPENT,
+    LAST_OWN_ABOVE,
+    LAST_OWN_BELOW,
     LAST_TICK,
     LOW,
     MEMORY,
+    OWN_ABOVE,
+    OWN_BELOW,
     QUERY,
     SILENT,
-    SPENT,
     TICK,
     VALUE,
     WIDTH,
     Floats,
-    Ints,
 )
 from streamgauge.plan.registry import Standing
-from streamgauge.synopses.bank import Bank
-from streamgauge.synopses.questions import Quantile, Question
+from streamgauge.synopses.questions import Question
 
 
 class Asking(NamedTuple):
@@ -65,7 +65,8 @@ def remembered_item(row: Sequence[float], epoch: int) -> list[float]:
     cell = [0.0] * MEMORY
     cell[LAST], cell[LAST_LOW], cell[LAST_HIGH] = row[VALUE], row[LOW], row[HIGH]
     cell[LAST_TICK], cell[LAST_COVERAGE] = row[TICK], row[COVERAGE]
-    cell[LAST_SPENT], cell[LAST_EPOCH] = row[SPENT], epoch
+    cell[LAST_OWN_BELOW], cell[LAST_OWN_ABOVE] = row[OWN_BELOW], row[OWN_ABOVE]
+    cell[LAST_EPOCH] = epoch
     return cell
 
 
@@ -95,15 +96,3 @@ def gone_item(query: int, tick: int, covered: float) -> list[float]:
     row[QUERY], row[TICK], row[COVERAGE], row[SILENT] = query, tick, covered, EMPTIED
     row[VALUE] = row[LOW] = row[HIGH] = np.nan
     return row
-
-
-def columns_of(bank: Bank, question: Question, counts: Ints) -> Floats:
-    """Bars as a matrix; groups without rows have nothing, or none of what is counted."""
-    bars = bank.bars(question)
-    out = np.empty((len(counts), 4))
-    out[:, 0], out[:, 1], out[:, 2] = bars.value, bars.low, bars.high
-    nothing = np.nan if isinstance(question, Quantile) else 0.0
-    out[counts == 0, :3] = nothing
-    out[:, 3] = out[:, 2] - out[:, 1]
-    out[counts == 0, 3] = 0.0
-    return out

@@ -7,6 +7,7 @@ from typing import Any
 
 from streamgauge.engine.bank_state import unpack_panes
 from streamgauge.engine.naming import Groups
+from streamgauge.engine.old_memory import listed_with_sides
 from streamgauge.engine.operator import Arrays, Operator
 from streamgauge.engine.pane_shapes import window_load
 from streamgauge.engine.pieces import Bench
@@ -35,7 +36,8 @@ def restored(
     made = SummaryOperator.of(key, unpack_groups(prefix, key, values, arrays, shard, shards))
     made.newest, made.vouched = values["newest"], values["vouched"]
     made.n_panes, made.seats = values["n_panes"], unpack_seats(prefix, arrays)
-    made.tops = {top[0]: Top(*top) for top in values["tops"]}
+    found = (Top(*top) for top in values["tops"])
+    made.tops = {top.query: top._replace(rows=listed_with_sides(top.rows)) for top in found}
     # Earlier releases counted numbers of names.
     listed = values.get("listed")
     made.names.coded = listed is None

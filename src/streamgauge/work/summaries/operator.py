@@ -25,10 +25,12 @@ from streamgauge.operators.emission import (
     COVERAGE,
     GROUP,
     HIGH,
+    LATE_ABOVE,
     LOW,
+    OWN_ABOVE,
+    OWN_BELOW,
     QUERY,
     REVISION,
-    SPENT,
     TICK,
     VALUE,
     WIDTH,
@@ -50,10 +52,10 @@ from streamgauge.work.summaries.answers import (
     Answers,
     Asking,
     Top,
-    columns_of,
     gone_item,
     remembered_item,
 )
+from streamgauge.work.summaries.bars import columns_of, widen
 from streamgauge.work.summaries.names import CODED, SummaryNames, coding, held_words, only_hashed
 from streamgauge.work.summaries.technique import SketchKey
 
@@ -349,7 +351,7 @@ class SummaryOperator(Paned):
         return edge, edge // self.key.width if self.key.width else 0, asking.length
 
     def _bars(self, asking: Asking, end: int, bench: Bench) -> tuple[Floats, Ints]:
-        """Value, low, high and own width of each group, and its rows."""
+        """Bars of each group as `give_bars` takes them, and its rows."""
         bank, counts = self.panes.window(end, asking.length)
         question = self._asked(asking.question, bench)
         bars = columns_of(bank, question, counts)
@@ -364,9 +366,7 @@ class SummaryOperator(Paned):
                 more[: len(held)] += held
             other = columns_of(whole, question, more)
             # A group without late rows of its own is as if no group had any.
-            there = (more > counts) & ~np.isnan(other[:, 0]) & ~np.isnan(bars[:, 0])
-            bars[there, 1] = np.minimum(bars[there, 1], other[there, 1])
-            bars[there, 2] = np.maximum(bars[there, 2], other[there, 2])
+            widen(bars, other, more > counts)
         return bars, counts
 
     def _asked(self, question: Question, bench: Bench) -> Question:
@@ -424,7 +424,8 @@ class SummaryOperator(Paned):
                 row = [0.0] * WIDTH
                 row[QUERY], row[TICK], row[COVERAGE] = asking.standing.id, tick, covered
                 row[VALUE], row[LOW], row[HIGH] = weight.value, weight.low, weight.high
-                row[SPENT] = weight.high - weight.low
+                row[OWN_BELOW] = weight.value - weight.low
+                row[OWN_ABOVE] = weight.high - weight.value
                 rows.append(row)
                 texts.append(self._item_text(group, item, bench))
         who = asking.standing.id, asking.standing.version
@@ -488,6 +489,7 @@ class SummaryOperator(Paned):
                     row[QUERY], row[GROUP] = asking.standing.id, group
                     row[TICK], row[COVERAGE] = at, covered
                     row[VALUE], row[LOW], row[HIGH] = bars[group, :3].tolist()
-                    row[REVISION], row[SPENT] = tick - at, bars[group, 3]
+                    row[REVISION] = tick - at
+                    row[OWN_BELOW : LATE_ABOVE + 1] = bars[group, 3:].tolist()
                     rows.append(row)
             given.add(rows, None)

@@ -20,7 +20,7 @@ from streamgauge.plan.memory import growth
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
 from streamgauge.plan.table_key import TableKey, of_window, owns_table
-from streamgauge.plan.technique import Explanation, Technique, load
+from streamgauge.plan.technique import Explanation, PlannedCharge, Technique, load
 from streamgauge.plan.techniques import taken
 from streamgauge.streams.schema import Schema
 from streamgauge.synopses.choose import Refusal, full_bytes
@@ -60,6 +60,13 @@ class Summaries(Technique):
     def owns(self, text: str) -> bool:
         """State of panes of sketches."""
         return owns_table(text, tuple(WINDOWS.values()), synopsis=True)
+
+    def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
+        """The error of the sketch."""
+        model = named_model(standing.model)
+        if model.guarantee.law == "exact":
+            return ()
+        return (PlannedCharge(model.name, model.guarantee.delta),)
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """The aggregate, its sketch, its window and its filter."""
