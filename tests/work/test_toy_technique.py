@@ -1,0 +1,66 @@
+"""A technique is a folder and a line: a toy is reached by all that asks techniques."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import streamgauge as sg
+from streamgauge.capacity.observed import observed
+from streamgauge.checks.work import check_work
+from streamgauge.engine.kept import kept
+from streamgauge.kernel.time import SECOND, instant
+from streamgauge.log.segments import write_parquet
+from streamgauge.plan import technique
+from streamgauge.results.change_log import as_answers
+
+pytestmark = pytest.mark.slow
+START = instant("2026-01-01T00:00:00Z")
+DECLARED = "CREATE STREAM s (ts TIME, k STRING, v FLOAT) FROM FILES '{rows}' TIME ts KEY k"
+ASKED = "CREATE QUERY n AS SELECT COUNT(*) FROM s [NOW]"
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line of the toy, before all others."""
+    names = ("tests.work.toy.technique", *technique.TECHNIQUES)
+    monkeypatch.setattr(technique, "TECHNIQUES", names)
+
+
+def rows_of(first: int, n: int) -> pa.Table:
+    times = [START + (first + i) * SECOND for i in range(n)]
+    ts = pa.array(times, pa.timestamp("us", tz="UTC"))
+    return pa.table({"k": ["a"] * n, "ts": ts, "v": [1.0] * n})
+
+
+def stepped(root: Path, rows: pa.Table, name: str) -> sg.Gauge:
+    (root / "rows").mkdir(exist_ok=True)
+    write_parquet(root / "rows" / f"{name}.parquet", rows)
+    gauge = sg.connect(root / "home", engine="local", shards=2)
+    if "s" not in gauge.registry().streams:
+        gauge.sql(DECLARED.replace("{rows}", str(root / "rows")))
+        gauge.sql(ASKED)
+    while gauge.step():
+        pass
+    return gauge
+
+
+def test_sql_explain_answers_restart_and_readers_reach_it(tmp_path: Path) -> None:
+    gauge = stepped(tmp_path, rows_of(0, 10), "0")
+    assert "Toy count" in gauge.explain("n")
+    (newest,) = gauge.latest("n")
+    # The last tick is closed by a later row only.
+    assert newest.value == 9.0
+    gauge.stop()
+    again = stepped(tmp_path, rows_of(10, 5), "1")
+    values = [answer.value for answer in as_answers(again.answers("n"))]
+    assert values == [float(n) for n in range(1, 15)]
+    assert [(part.what, part.count) for part in kept(again.home, "n")] == [("counts", 1)]
+    assert observed(again.home).asked[0].kind == "latest"
+
+
+def test_answers_do_not_depend_on_cuts_shards_or_reloads(tmp_path: Path) -> None:
+    history = [DECLARED, ASKED, rows_of(0, 40), rows_of(40, 25)]
+    assert check_work(tmp_path, history) == 64

@@ -1,0 +1,1 @@
+"""A technique of the tests: how often a stream has had rows."""
