@@ -72,6 +72,7 @@ def _planning(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return count
 
 
+@pytest.mark.slow
 def test_a_page_that_only_moves_a_clock_plans_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,8 @@ ASKED = (
 )
 LANDMARK, SLIDING = "[RANGE UNBOUNDED]", "[RANGE 1 MINUTE]"
 
+pytestmark = pytest.mark.slow
+
 
 def written(rows: Path, name: str, k: np.ndarray, x: np.ndarray, since: int = 0) -> None:
     """Rows of a minute, in order, and one row at its end that closes it."""

@@ -76,6 +76,7 @@ def test_a_count_of_an_empty_day_is_0_and_a_sum_has_no_value(shop: Shop) -> None
     assert len(given(gauge, "halves")) == 2 * 24 * 4 + 2 * 8
 
 
+@pytest.mark.slow
 def test_seconds_rest_in_a_year_of_silence(shop: Shop) -> None:
     gauge = shop(
         [(HOUR, "a", 1.0), (YEAR, "a", 1.0), (YEAR + HOUR, "a", 1.0)],

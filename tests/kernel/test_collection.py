@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from streamgauge.kernel.collection import uncollected
+from streamgauge.kernel.collection import set_aside, uncollected
 
 
 def _broken() -> None:
@@ -37,3 +37,14 @@ def test_who_has_turned_it_off_finds_it_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+@pytest.mark.slow
+def test_what_lives_long_is_not_looked_through_again() -> None:
+    held: list[list[int]] = [[] for _ in range(100_000)]
+    set_aside()
+    try:
+        assert gc.get_freeze_count() > len(held)
+        assert len(gc.get_objects()) < 50_000
+    finally:
+        gc.unfreeze()

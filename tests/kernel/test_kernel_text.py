@@ -56,6 +56,7 @@ def test_a_module_without_kernels_decides_nothing_but_itself(package: Path) -> N
     assert deciding(package / "words.py") == {package / "words.py"}
 
 
+@pytest.mark.slow
 def test_words_of_errors_leave_most_kernels_as_they_are() -> None:
     definitions.cache_clear()
     errors = kernel_text.ROOT / "kernel" / "errors.py"

@@ -175,6 +175,7 @@ def test_a_join_that_is_not_supported_is_refused_and_no_alias(word: str) -> None
     assert "line 1, column " in found.value.detail
 
 
+@pytest.mark.slow
 def test_no_word_of_sql_is_an_alias_unless_it_is_written_so() -> None:
     for word in sorted(not_aliases()):
         for text in (

@@ -34,6 +34,7 @@ def again(bank: HllBank) -> HllBank:
     return read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lg_k", [4, 8, 10, 13])
 def test_a_bank_is_the_sketches_of_its_groups(lg_k: int) -> None:
     rng, model = np.random.default_rng(lg_k), Hll(lg_k)

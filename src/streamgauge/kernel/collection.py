@@ -36,14 +36,6 @@ def set_aside(room: int = 50_000) -> None:
 
     PySpark has its workers look through all values for cycles after each task. With ten thousand
     standing queries in memory that is a fifth of a second, a hundred times what the task takes.
-
-    Examples
-    --------
-    >>> held = [[] for _ in range(100_000)]
-    >>> set_aside()
-    >>> gc.get_freeze_count() > 100_000, len(gc.get_objects()) < 50_000
-    (True, True)
-    >>> gc.unfreeze()
     """
     if len(gc.get_objects()) > room:
         gc.unfreeze()
