@@ -131,6 +131,7 @@ class Patient(Stage):
         return True
 
 
+@pytest.mark.budget(40, "four acts, each of which waits until the plant has done something")
 def test_every_act_does_what_it_says(show: demo.Show, monkeypatch) -> None:
     """All four on one gauge, since what takes time is its first answers."""
     told: list[str] = []
