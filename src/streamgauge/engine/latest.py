@@ -112,7 +112,9 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
         state = wire.read_state(home, epoch, shard)
         others, found = found, []
         site = Site(home, shard)
-        for operator in planned(site, registry, state.operators).values():
+        # Planning looks at every query; mostly there is no operator to plan for.
+        known = planned(site, registry, state.operators) if state.operators else {}
+        for operator in known.values():
             for newest, tick in operator.latest_answers():
                 found += _answers_of(newest, by_id, tick)
         for stream_name, stream in state.streams.items():

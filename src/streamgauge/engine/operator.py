@@ -193,13 +193,6 @@ class Operator:
         """What it says for the receipt."""
         return Measures()
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the stored state."""
-        arrays: Arrays = {}
-        self.pack("", arrays)
-        return sum(array.nbytes for array in arrays.values())
-
 
 def remembered(memory: Memories, groups: Sequence[str], *sworn: Any) -> Iterator[Newest]:
     """Newest answers of all queries and groups of a memory."""
