@@ -42,7 +42,7 @@ class Question:
         if np.isnan(truth):
             return not np.isnan(result.value)
         # A part in a billion is the rounding of sums of many floats, not an error of the synopsis.
-        slack = 1e-9 * max(1.0, abs(truth))
+        slack = 1e-9 * max(1.0, abs(truth)) if np.isfinite(truth) else 0.0
         return not result.low - slack <= truth <= result.high + slack
 
 

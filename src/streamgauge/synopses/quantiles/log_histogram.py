@@ -248,8 +248,8 @@ def _range_bars(counts: Floats, lows: Floats, highs: Floats, start: float, stop:
     touched = slice(int(np.searchsorted(highs, start)), int(np.searchsorted(lows, stop, "right")))
     low, high = counts[:, inner].sum(axis=1), counts[:, touched].sum(axis=1)
     # Of a column that is cut, the share that the range covers is the best guess.
-    covered = np.minimum(highs[touched], stop) - np.maximum(lows[touched], start)
     with np.errstate(invalid="ignore"):
+        covered = np.minimum(highs[touched], stop) - np.maximum(lows[touched], start)
         share = np.clip(covered / (highs[touched] - lows[touched]), 0.0, 1.0)
     share = np.where((lows[touched] >= start) & (highs[touched] <= stop), 1.0, share)
     value = counts[:, touched] @ np.nan_to_num(share, nan=0.5)
