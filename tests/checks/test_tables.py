@@ -117,7 +117,7 @@ def test_sums_over_all_rows_are_sent_to_the_shard_that_has_them(
     def refuse(*_: object) -> None:
         raise AssertionError("a shard read the page")
 
-    monkeypatch.setattr(progress, "read_columns", refuse)
+    monkeypatch.setattr(progress, "read_page", refuse)
     gauge = landed(tmp_path, 3, "SELECT AVG(x), COUNT(*) FROM s [RANGE 10 SECONDS]", exchange=True)
     (part,) = slices(Journal(gauge.home).page(1))
     sent = scan(gauge.home, Journal(gauge.home).page(1), part)

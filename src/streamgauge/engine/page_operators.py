@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from streamgauge.engine.operator import PageOperator, Site, page_module
+from streamgauge.engine.reading import Wanted
+from streamgauge.engine.store import logged_columns
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Technique, technique_of, techniques
 
@@ -22,9 +24,8 @@ def planned(
     shards = site.home.shards
     groups: dict[str, list[Standing]] = {}
     of: dict[str, Technique] = {}
-    for standing in registry.queries.values():
-        technique = technique_of(registry, standing)
-        if technique.fed or not technique.takes(standing, site.shard, shards):
+    for technique, standing in _unfed(site, registry):
+        if not technique.takes(standing, site.shard, shards):
             continue
         name = _name(technique, technique.key(registry, standing).text())
         groups.setdefault(name, []).append(standing)
@@ -35,6 +36,32 @@ def planned(
         found[name] = held.get(name) or page_module(of[name]).opened()
         found[name].compile(site, registry, groups[name])
     return found
+
+
+def taken(site: Site, registry: Registry, having: Sequence[int]) -> dict[int, dict[str, Wanted]]:
+    """What operators that no stream feeds take of streams, on some of the shards."""
+    shards = site.home.shards
+    found: dict[int, dict[str, Wanted]] = {shard: {} for shard in having}
+    for technique, standing in _unfed(site, registry):
+        here = [shard for shard in having if technique.takes(standing, shard, shards)]
+        if not here:
+            continue
+        for name, columns in technique.reads(registry, standing).items():
+            logged = logged_columns(registry.stream(name), (*columns.numbers, *columns.words))
+            wanted = Wanted(logged=logged, checked=columns.numbers)
+            for shard in here:
+                found[shard][name] = found[shard].get(name, Wanted()).joined(wanted)
+    return found
+
+
+def _unfed(site: Site, registry: Registry) -> list[tuple[Technique, Standing]]:
+    """Queries whose operators no stream feeds."""
+
+    def find() -> list[tuple[Technique, Standing]]:
+        asked = ((technique_of(registry, one), one) for one in registry.queries.values())
+        return [(technique, standing) for technique, standing in asked if not technique.fed]
+
+    return site.once("unfed", find)
 
 
 def compiled_for(

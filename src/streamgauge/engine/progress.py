@@ -6,7 +6,7 @@ groups that the shard owns. All of them go by the calendar of the whole stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,8 +23,8 @@ from streamgauge.engine.operator import FedModule, Operator, Past, fed_module
 from streamgauge.engine.partial import Partial
 from streamgauge.engine.piece_memory import PieceMemory
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given
-from streamgauge.engine.rows import Rows, join, no_rows, read_columns, read_in_place
-from streamgauge.engine.slices import report_values
+from streamgauge.engine.reading import Brought, Wanted, read_batch, read_page
+from streamgauge.engine.rows import Rows, join, no_rows
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
@@ -77,22 +77,13 @@ class StreamState:
         return self.inputs.setdefault(REPLICATED, InputState())
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """Rows of a stream that came with a page: their calendar, and batches in order of arrival.
-
-    `inputs` has the batches of each input; those of an input that is absent were not read. `cells`
-    has rows that were added up already, by the text of the key of their table.
-    """
-
-    calendar: Calendar
-    inputs: Mapping[str, Sequence[RowBatch]]
-    cells: Mapping[str, Sequence[Partial]] = field(default_factory=dict)
-
-
 @dataclass(slots=True)
 class StreamRun:
-    """One stream of one shard, with what is needed to bring it forward."""
+    """One stream of one shard, with what is needed to bring it forward.
+
+    `others` are the columns that operators take which no input of the stream feeds; `brought` has
+    the rows of the page at work for them.
+    """
 
     home: Home
     shard: int
@@ -100,6 +91,8 @@ class StreamRun:
     registry: Registry
     state: StreamState
     late: int = 0
+    others: Wanted = field(default_factory=Wanted)
+    brought: Brought = field(default_factory=Brought)
     opened: list[Given] = field(default_factory=list)
     parts: dict[str, StreamPlan] = field(init=False)
     memory: PieceMemory = field(init=False)
@@ -275,22 +268,25 @@ class StreamRun:
         return no_rows(plan.numbers(), plan.words())
 
     def _read_again(self, name: str, place: tuple[int, int], segment: Segment) -> Rows:
-        plan = self.parts[name]
-        batch = self._read(place, segment, plan.numbers(), plan.words())
+        batch = read_batch(self.home, self.plan, place, segment, self._wanted([name]))
         return self._own(name, batch)
 
     # Rows of a page.
 
-    def _read(
-        self, place: tuple[int, int], segment: Segment, numbers: Sequence[str], words: Sequence[str]
-    ) -> RowBatch:
-        table = read_columns(self.plan, segment, numbers, words)
-        report_values(self.home, place, segment, table, read_in_place(self.plan, numbers))
-        return RowBatch.of(self.stream, segment, table, numbers, words)
+    def _wanted(self, names: Sequence[str]) -> Wanted:
+        """Columns that some inputs take."""
+        plans = [self.parts[name] for name in names]
+        return Wanted(
+            tuple(dict.fromkeys(c for plan in plans for c in plan.numbers())),
+            tuple(dict.fromkeys(c for plan in plans for c in plan.words())),
+        )
 
     def _own(self, name: str, batch: RowBatch) -> Rows:
-        """What an input takes of a batch that has its columns, numbered."""
-        owned = batch.owned(columns_of(name), self.shard, self.home.shards, self.home.form)
+        """What an input takes of a batch, numbered."""
+        plan = self.parts[name]
+        numbers, words = plan.numbers(), plan.words()
+        narrow = batch.grown(self.plan, numbers, words).narrowed(numbers, words)
+        owned = narrow.owned(columns_of(name), self.shard, self.home.shards, self.home.form)
         return owned.named(self.stream.tick, self.state.inputs[name].words)
 
     def _series(self, name: str, rows: Rows) -> Codes:
@@ -305,19 +301,19 @@ class StreamRun:
         Rows that were not brought are read here.
         """
         opened, self.opened = self.opened, []
-        given = opened + self._advance(page, brought)
+        given = opened + self._advance(page, self._bring(page, brought))
         for item in given:
             item.tick = self.stream.tick
         self._release()
         return given
 
-    def _advance(self, page: Page, brought: Brought | None) -> list[Given]:
+    def _advance(self, page: Page, brought: Brought) -> list[Given]:
         state, stream = self.state, self.stream
         self._count_unusable(page)
         if stream.name not in page.peaks:
             return []
         closed = max(state.closed, closed_by(page, stream))
-        came, arrived = self._arrivals(page, brought)
+        came, arrived = brought.calendar, self._arrivals(brought)
         self.late += came.late
         calendar, state.coming = merged([state.coming, replace(came, late=0)]).split(closed)
         rows = {name: self._due(name, arrived.get(name, ()), closed) for name in self.parts}
@@ -328,8 +324,7 @@ class StreamRun:
             state.first = int(calendar.ticks[0])
             state.closed = state.first - 1
             state.tally.begin(state.first)
-        cells = {} if brought is None else brought.cells
-        return self._check(rows, cells, calendar, closed, page.number)
+        return self._check(rows, brought.cells, calendar, closed, page.number)
 
     def _due(self, name: str, arrived: Sequence[Rows], closed: int) -> Rows:
         """Rows of an input that take effect now; the others wait."""
@@ -350,35 +345,30 @@ class StreamRun:
         told = np.array(page.unusable.get(stream.name, ()), np.int64).reshape(-1, 2)
         state.tally.lose(told[:, 0], told[:, 1])
 
-    def _arrivals(
-        self, page: Page, brought: Brought | None
-    ) -> tuple[Calendar, dict[str, list[Rows]]]:
-        """The calendar of a page, and its rows for each input in order of arrival."""
-        found: dict[str, list[Rows]] = {}
+    def _bring(self, page: Page, brought: Brought | None) -> Brought:
+        """The rows of a page, read here where they were not brought; others take them from here."""
         given = {} if brought is None else brought.inputs
-        for name, batches in given.items():
+        if brought is None or not brought.whole:
+            lacking = [name for name in self.parts if name not in given and self.mine(name)]
+            wanted = self._wanted(lacking).joined(self.others)
+            if brought is None:
+                brought = read_page(self.home, self.plan, page, wanted)
+            elif lacking or self.others != Wanted():
+                read = read_page(self.home, self.plan, page, wanted)
+                brought = replace(brought, batches=read.batches)
+        self.brought = brought.alone()
+        return brought
+
+    def _arrivals(self, brought: Brought) -> dict[str, list[Rows]]:
+        """The rows of a page for each input, in order of arrival."""
+        found: dict[str, list[Rows]] = {}
+        for name, batches in brought.inputs.items():
             words = self.state.inputs[name].words
             found[name] = [batch.named(self.stream.tick, words) for batch in batches]
-        reading = [name for name in self.parts if name not in given and self.mine(name)]
-        if brought is not None and not reading:
-            return brought.calendar, found
-        calendars = []
-        for batch in self._batches(page, reading):
-            calendars.append(batch.calendar(self.stream.tick))
-            for name in reading:
-                plan = self.parts[name]
-                narrow = batch.narrowed(plan.numbers(), plan.words())
-                found.setdefault(name, []).append(self._own(name, narrow))
-        return (merged(calendars) if brought is None else brought.calendar), found
-
-    def _batches(self, page: Page, reading: Sequence[str]) -> Iterator[RowBatch]:
-        """The rows of a page, read once with the columns of all inputs that need them."""
-        plans = [self.parts[name] for name in reading]
-        numbers = tuple(dict.fromkeys(c for plan in plans for c in plan.numbers()))
-        words = tuple(dict.fromkeys(c for plan in plans for c in plan.words()))
-        for serial, segment in enumerate(page.segments):
-            if segment.stream == self.stream.name:
-                yield self._read((page.number, serial), segment, numbers, words)
+        for name in self.parts:
+            if name not in found and self.mine(name):
+                found[name] = [self._own(name, batch) for batch in brought.batches]
+        return found
 
     def _check(
         self,

@@ -15,7 +15,6 @@ from streamgauge.kernel.columns import as_floats
 from streamgauge.log.journal import Segment
 from streamgauge.log.reader import read_segment
 from streamgauge.operators.casts import cast
-from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
 from streamgauge.streams.stream import Stream
@@ -142,18 +141,17 @@ class Columns(Protocol):
 
 
 def read_columns(
-    plan: Columns, segment: Segment, numbers: Sequence[str], words: Sequence[str]
+    plan: Columns,
+    segment: Segment,
+    numbers: Sequence[str],
+    words: Sequence[str],
+    logged: Sequence[str] = (),
 ) -> pa.Table:
-    """The columns of a segment that are asked for, those that are derived too, and its time."""
+    """Columns of a segment that some are made of, its time, and those asked for as they stand."""
     stream = plan.stream
-    asked = dict.fromkeys((*numbers, *words))
-    derived = {name: plan.derived[name] for name in asked if name in plan.derived}
-    wanted = read_in_place(plan, (stream.time, *asked))
-    texts = [name for name in words if name in wanted and stream.schema.type(name) == "string"]
-    table = read_segment(segment, wanted, texts)
-    for name, expr in derived.items():
-        table = table.append_column(name, evaluate(expr, table, plan.functions))
-    return table
+    made = read_in_place(plan, (stream.time, *numbers, *words))
+    texts = [name for name in words if name in made and stream.schema.type(name) == "string"]
+    return read_segment(segment, tuple(dict.fromkeys((*made, *logged))), texts)
 
 
 def read_in_place(plan: Columns, names: Sequence[str]) -> tuple[str, ...]:

@@ -15,12 +15,12 @@ from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.distribution import SINGLE, columns_of
 from streamgauge.engine.packet import Packet
 from streamgauge.engine.partial import Partial, partials_of
-from streamgauge.engine.progress import Brought
+from streamgauge.engine.reading import Brought, Wanted, read_batch
 from streamgauge.engine.row_groups import RowGroups
-from streamgauge.engine.rows import Flags, read_columns, read_in_place, ticks_of
+from streamgauge.engine.rows import Flags, ticks_of
 from streamgauge.engine.scan_plan import StreamScan
 from streamgauge.engine.shares import shares
-from streamgauge.engine.slices import Slice, report_values
+from streamgauge.engine.slices import Slice
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.plan.table_key import TableKey
@@ -31,9 +31,7 @@ def scan(home: Home, page: Page, part: Slice) -> Iterator[bytes]:
     segment = part.segment
     plan = StreamScan.from_dict(page.scans[segment.stream])
     numbers, words = plan.numbers, plan.words
-    table = read_columns(plan, segment, numbers, words)
-    report_values(home, part.place, segment, table, read_in_place(plan, numbers))
-    batch = RowBatch.of(plan.stream, segment, table, numbers, words)
+    batch = read_batch(home, plan, part.place, segment, Wanted(numbers, words))
     calendar = batch.calendar(plan.stream.tick)
     rows, cells = _work(plan, page, batch, home)
     for shard in range(home.shards):
@@ -121,7 +119,8 @@ def brought(page: Page, sent: Sequence[bytes]) -> dict[str, Brought]:
                 cells.setdefault(text, []).append(partial)
         found[name] = Brought(
             merged([part.calendar for part in parts]),
-            {item: [b for p in parts if len(b := p.batches[item])] for item in inputs},
-            cells,
+            inputs={item: [b for p in parts if len(b := p.batches[item])] for item in inputs},
+            cells=cells,
+            whole=False,
         )
     return found

@@ -20,9 +20,10 @@ import pyarrow as pa
 from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.operator import Operator, Out, PageOperator, Site, together
-from streamgauge.engine.page_operators import planned
+from streamgauge.engine.page_operators import planned, taken
 from streamgauge.engine.pieces import Given
-from streamgauge.engine.progress import Brought, StreamRun, StreamState
+from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.reading import Brought, Wanted
 from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
 from streamgauge.engine.state import ShardState
@@ -276,13 +277,20 @@ def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _
     states = state.streams
     for name in [name for name in states if name not in registry.streams]:
         del states[name]
+    site = Site(home, shard)
+    others = taken(site, registry, [shard])[shard]
     runs = {
         name: StreamRun(
-            home, shard, shared(registry, stream), registry, states.setdefault(name, StreamState())
+            home,
+            shard,
+            shared(registry, stream),
+            registry,
+            states.setdefault(name, StreamState()),
+            others=others.get(name, Wanted()),
         )
         for name, stream in registry.streams.items()
     }
-    state.operators = planned(Site(home, shard), registry, state.operators)
+    state.operators = planned(site, registry, state.operators)
     return _Running(state, registry, runs, _Names.of(registry))
 
 
@@ -303,6 +311,8 @@ def _run_page(
         given += run.advance(page, came.get(name))
     for operator in running.state.operators.values():
         given += operator.advance(running.runs, page)
+    for run in running.runs.values():
+        run.brought = Brought()
     block = _block(running.asked, [item for item in given if isinstance(item, Given)])
     losses = losses_of(running.registry, running.runs)
     _mark(block, running.asked, losses)

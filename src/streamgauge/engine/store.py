@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from streamgauge.engine.rows import lateness, ticks_of
+from streamgauge.engine.batch import RowBatch
+from streamgauge.engine.rows import ticks_of
 from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal, Page, Segment
+from streamgauge.log.journal import Journal, Segment
 from streamgauge.log.reader import history, read_segment
 from streamgauge.operators.codes import row_codes
 from streamgauge.streams.schema import TYPES
@@ -88,25 +89,31 @@ def read_rows(
     stream: Stream, segment: Segment, place: tuple[int, int], columns: Sequence[str]
 ) -> Store:
     """Rows of a segment, in order of arrival, without those that a revising stream lets go."""
+    table = read_segment(segment, logged_columns(stream, columns), ())
+    return store_of(RowBatch.of(stream, segment, table, place), stream, columns)
+
+
+def logged_columns(stream: Stream, columns: Sequence[str]) -> tuple[str, ...]:
+    """What is read of a stream to keep rows with some columns."""
     extra = (stream.changes,) if stream.changes else ()
-    wanted = tuple(dict.fromkeys((stream.time, *columns, *extra)))
-    table = read_segment(segment, wanted, ())
-    ts = as_instants(table[stream.time])
-    late, eff = lateness(ts, segment.peak, stream.late.allowed, segment.passed)
-    n = len(ts)
-    store = Store(
-        typed(table, stream, columns),
-        ts,
-        ticks_of(eff, stream.tick) * stream.tick,
-        np.ones(n, np.bool_) if stream.late.policy == "revise" else ~late,
-        _signs(table, stream),
-        np.full(n, place[0], np.int64),
-        np.full(n, place[1], np.int64),
-        np.arange(n, dtype=np.int64),
+    return tuple(dict.fromkeys((stream.time, *columns, *extra)))
+
+
+def store_of(batch: RowBatch, stream: Stream, columns: Sequence[str]) -> Store:
+    """The rows of a batch."""
+    logged = batch.logged
+    assert logged is not None, f"columns of {stream.name!r} were not read"
+    n = len(batch)
+    return Store(
+        typed(logged.table, stream, columns),
+        batch.ts,
+        ticks_of(batch.eff, stream.tick) * stream.tick,
+        np.ones(n, np.bool_) if stream.late.policy == "revise" else ~batch.late,
+        _signs(logged.table, stream),
+        np.full(n, logged.page, np.int64),
+        np.full(n, logged.segment, np.int64),
+        logged.row,
     )
-    if stream.late.policy == "revise" and late.any():
-        return store.take(~(late & (ts < eff - stream.late.reach)))
-    return store
 
 
 def _signs(table: pa.Table, stream: Stream) -> Ints:
@@ -156,16 +163,12 @@ def merged(parts: Sequence[Store]) -> Store:
     return whole.take(order[fresh])
 
 
-def with_page(store: Store, stream: Stream, page: Page) -> Store:
-    """The store with the rows that a page brings of its stream."""
+def with_rows(store: Store, stream: Stream, batches: Sequence[RowBatch]) -> Store:
+    """The store with the rows that a page has brought of its stream."""
+    if not batches:
+        return store
     columns = store.rows.column_names
-    parts = [store]
-    parts += [
-        read_rows(stream, segment, (page.number, serial), columns)
-        for serial, segment in enumerate(page.segments)
-        if segment.stream == stream.name
-    ]
-    return merged(parts) if len(parts) > 1 else store
+    return merged([store, *(store_of(batch, stream, columns) for batch in batches)])
 
 
 def with_history(

@@ -184,6 +184,13 @@ class Technique:
         """Whether a shard has a part in a query, where operators read pages themselves."""
         return True
 
+    def reads(self, registry: Registry, standing: Standing) -> Mapping[str, Columns]:
+        """The columns that a query takes of streams, by their names, where none is fed to it.
+
+        Of `numbers` each value that is none is noted; `words` are all others.
+        """
+        return {}
+
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The causes by which the technique itself can widen the answers of a query."""
         return ()

@@ -14,7 +14,7 @@ from streamgauge.contracts.estimate import Estimate
 from streamgauge.engine.due import due_ticks
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import UNSTARTED, StreamRun, frontier
-from streamgauge.engine.store import Store, empty_store, with_history, with_page
+from streamgauge.engine.store import Store, empty_store, with_history, with_rows
 from streamgauge.kernel.keys import items, keys
 from streamgauge.kernel.time import HOUR
 from streamgauge.log.home import Home
@@ -172,7 +172,7 @@ class AcrossRun:
         state = self.state
         for part, known in zip(self.parts, state.parts, strict=True):
             stream = self.registry.stream(part.stream)
-            known.waiting = with_page(known.waiting, stream, page)
+            known.waiting = with_rows(known.waiting, stream, runs[part.stream].brought.batches)
         now = frontier(runs, self.streams)
         out, n_out = empty_answers(), 0
         if self._opened and self.standing.status == "running":

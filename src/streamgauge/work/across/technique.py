@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from streamgauge.plan.across import owner
 from streamgauge.plan.explain_across import across_budget, across_lines
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
-from streamgauge.plan.technique import Explanation, Named, PlannedCharge, Technique
+from streamgauge.plan.technique import Columns, Explanation, Named, PlannedCharge, Technique
 
 
 class Across(Technique):
@@ -28,6 +30,14 @@ class Across(Technique):
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """One shard has all of a query."""
         return owner(standing.name, shards) == shard
+
+    def reads(self, registry: Registry, standing: Standing) -> Mapping[str, Columns]:
+        """What rows are told apart by, and the conditions."""
+        found: dict[str, Columns] = {}
+        for part in standing.query.parts:
+            known = found.get(part.stream, Columns()).words
+            found[part.stream] = Columns(words=tuple(dict.fromkeys((*known, *part.columns))))
+        return found
 
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The error of the sketch."""

@@ -13,7 +13,7 @@ from streamgauge.contracts.causes import PROMISING
 from streamgauge.engine.due import due_ticks
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import UNSTARTED, StreamRun
-from streamgauge.engine.store import with_page
+from streamgauge.engine.store import with_rows
 from streamgauge.log.journal import Page
 from streamgauge.operators.emission import (
     CADENCES,
@@ -43,7 +43,7 @@ class AggregateRun(AggregatePanes):
     def advance(self, runs: dict[str, StreamRun], page: Page) -> list[Given]:
         """Take a page's rows; answer the checks up to where the stream is closed."""
         state, run = self.state, runs[self.stream.name]
-        state.waiting = with_page(self._waiting, self.stream, page)
+        state.waiting = with_rows(self._waiting, self.stream, run.brought.batches)
         opened = self._open(page.number, run)
         if run.state.closed == UNSTARTED or run.closed_instant <= state.prev:
             return opened

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from streamgauge.contracts.causes import PROMISING
 from streamgauge.plan.explain_promise import aggregate_budget, aggregate_lines, promise_lines
-from streamgauge.plan.explaining import fed_explanation
+from streamgauge.plan.explaining import fed_explanation, plain_columns
 from streamgauge.plan.promising import column_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Explanation, Named, PlannedCharge, Technique
+from streamgauge.plan.technique import Columns, Explanation, Named, PlannedCharge, Technique
 
 
 class BudgetedAggregates(Technique):
@@ -34,6 +34,14 @@ class BudgetedAggregates(Technique):
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """One shard has all of a query."""
         return standing.id % shards == shard
+
+    def reads(self, registry: Registry, standing: Standing) -> Mapping[str, Columns]:
+        """The columns of its condition, of its preference and of what is added up."""
+        query = standing.query
+        assert query.promise is not None, "served"
+        where = () if query.where is None else query.where.columns()
+        read = plain_columns(query, (*where, column_of(query.promise), query.select.x))
+        return {query.stream: Columns(words=read)}
 
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The rows that were not looked at."""

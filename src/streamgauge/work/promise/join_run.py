@@ -12,7 +12,7 @@ import pyarrow as pa
 from streamgauge.engine.coverage import with_coverage
 from streamgauge.engine.progress import UNSTARTED, StreamRun, frontier
 from streamgauge.engine.row_answers import RowsGiven
-from streamgauge.engine.store import Store, empty_store, merged, with_history, with_page
+from streamgauge.engine.store import Store, empty_store, merged, with_history, with_rows
 from streamgauge.kernel.keys import items, keys
 from streamgauge.kernel.wire import Array
 from streamgauge.log.home import Home
@@ -173,7 +173,8 @@ class JoinRun:
         """Take a page's rows; give what came and went up to where all streams are closed."""
         state = self.state
         for side, known in zip(self.plan.sides, state.sides, strict=True):
-            known.waiting = with_page(known.waiting, self.streams[side.stream], page)
+            stream, batches = self.streams[side.stream], runs[side.stream].brought.batches
+            known.waiting = with_rows(known.waiting, stream, batches)
         prev, now = state.prev, max(state.prev, frontier(runs, self.streams))
         parts = [] if self._opening is None else [self._opening]
         self._opening = None

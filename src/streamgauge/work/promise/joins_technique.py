@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from streamgauge.plan.allowances import kind_of
 from streamgauge.plan.explain_promise import promise_lines
 from streamgauge.plan.promising import is_spread, join_owner, join_plan
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Named, Technique
+from streamgauge.plan.technique import Columns, Named, Technique
 from streamgauge.plan.view import View
 
 
@@ -31,6 +33,20 @@ class BudgetedJoins(Technique):
         plan = join_plan(standing.view)
         assert plan is not None, f"{standing.name!r} is no join in one key"
         return is_spread(plan) or join_owner(standing.name, shards) == shard
+
+    def reads(self, registry: Registry, standing: Standing) -> Mapping[str, Columns]:
+        """The columns of its conditions and keys, and those that are given."""
+        plan = join_plan(standing.view)
+        assert plan is not None, "served"
+        above = {n for expr in plan.on for n in expr.columns()}
+        above |= {n for _, expr in plan.items for n in expr.columns()}
+        found: dict[str, set[str]] = {}
+        for side in plan.sides:
+            used = {n for expr in (*side.where, side.key) for n in expr.columns()}
+            names = registry.stream(side.stream).schema.names
+            used |= {name for name in names if f"{side.alias}.{name}" in above}
+            found.setdefault(side.stream, set()).update(used)
+        return {name: Columns(words=tuple(sorted(used))) for name, used in found.items()}
 
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """Which shards take part, and the budget."""

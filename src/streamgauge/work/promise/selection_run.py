@@ -16,7 +16,7 @@ from streamgauge.engine.coverage import with_coverage
 from streamgauge.engine.progress import UNSTARTED, StreamRun, frontier
 from streamgauge.engine.row_answers import RowsGiven
 from streamgauge.engine.selected import selected
-from streamgauge.engine.store import Store, empty_store, merged, widened, with_history, with_page
+from streamgauge.engine.store import Store, empty_store, merged, widened, with_history, with_rows
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.operators.delta import Delta, consolidated, joined
@@ -168,7 +168,8 @@ class SelectionsRun:
     ) -> tuple[list[RowBlock], list[RowsGiven]]:
         """Take a page's rows; give what came and went: rows for many at once, and view by view."""
         state = self.state
-        state.waiting = with_page(self._waiting, self.stream, page)
+        batches = runs[self.stream.name].brought.batches
+        state.waiting = with_rows(self._waiting, self.stream, batches)
         now = max(state.prev, frontier(runs, {self.stream.name: self.stream}))
         coming = self._entering(now)
         state.kept = _after(self._kept, coming.rows)

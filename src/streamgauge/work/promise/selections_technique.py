@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from streamgauge.plan.allowances import kind_of
 from streamgauge.plan.explain_promise import promise_lines
 from streamgauge.plan.promising import selection_plan
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Named, Technique
+from streamgauge.plan.technique import Columns, Named, Technique
 from streamgauge.plan.view import View
 
 
@@ -36,6 +37,14 @@ class BudgetedSelections(Technique):
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """One shard has all of a query."""
         return standing.id % shards == shard
+
+    def reads(self, registry: Registry, standing: Standing) -> Mapping[str, Columns]:
+        """The columns of its conditions and of its preference, and those that are given."""
+        plan = selection_plan(standing.view)
+        assert plan is not None, "served"
+        exprs = [*plan.where, *(expr for _, expr in plan.items)]
+        used = {plan.column, *(name for expr in exprs for name in expr.columns())}
+        return {plan.stream: Columns(words=tuple(sorted(used - {""})))}
 
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """The budget."""

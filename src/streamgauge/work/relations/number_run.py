@@ -18,6 +18,7 @@ from streamgauge.contracts.contract import TOLERANCES
 from streamgauge.engine.naming import Series
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.reading import Brought
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
@@ -122,10 +123,10 @@ class NumberRun:
         held = {**registry.tables, members.table: replace(table, path=old)}
         return replace(registry, tables=held)
 
-    def advance(self, page: Page) -> None:
-        """Take a page; note the changes that its answers bring."""
+    def advance(self, page: Page, brought: Brought) -> None:
+        """Take a page and its rows; note the changes that its answers bring."""
         run = self._run()
-        fresh = self._changes(run.advance(page), run.stream.tick)
+        fresh = self._changes(run.advance(page, brought), run.stream.tick)
         ahead = [self.state.ahead] if self.state.ahead is not None else []
         self.state.ahead = joined([*ahead, fresh], self.node.schema.to_arrow())
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
+from streamgauge.plan.explaining import plain_columns
+from streamgauge.plan.nodes import Numbers, Scan
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.selections import group_of, selection_of, shard_with
-from streamgauge.plan.technique import Named, Technique
+from streamgauge.plan.sharing import share
+from streamgauge.plan.technique import Columns, Named, Technique
 from streamgauge.plan.view import View
 
 
@@ -28,9 +34,37 @@ class Relations(Technique):
         """One shard has all of a view."""
         return shard_with(standing, None, shards) == shard
 
+    def reads(self, registry: Registry, standing: Standing) -> Mapping[str, Columns]:
+        """The columns of its streams, and those that the queries read that it asks about."""
+        found: dict[str, Columns] = {}
+        for node in standing.view.plan.walk():
+            if isinstance(node, Scan):
+                more = Columns(words=node.schema.names)
+            elif isinstance(node, Numbers):
+                more = _asked(registry, node)
+            else:
+                continue
+            known = found.get(node.stream, Columns())
+            found[node.stream] = Columns(
+                tuple(dict.fromkeys((*known.numbers, *more.numbers))),
+                tuple(dict.fromkeys((*known.words, *more.words))),
+            )
+        return found
+
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """Views over the same windows live together."""
         return [f"placed on one of {shards} shards with the views over the same windows"]
+
+
+def _asked(registry: Registry, node: Numbers) -> Columns:
+    """The columns that a query of numbers reads, whose answers are rows of a view."""
+    alone = replace(registry, queries={})
+    standing = Standing(0, node.asked, epoch=0, born=0, model=node.model)
+    alone.queries = {standing.name: standing}
+    plan = share(alone, registry.stream(node.stream))
+    return Columns(
+        plain_columns(node.asked, plan.numbers()), plain_columns(node.asked, plan.words())
+    )
 
 
 TECHNIQUE = Relations()

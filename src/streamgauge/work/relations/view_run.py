@@ -19,7 +19,7 @@ from streamgauge.engine.store import (
     netted,
     widened,
     with_history,
-    with_page,
+    with_rows,
 )
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
@@ -183,9 +183,9 @@ class ViewRun:
         """Take a page's rows; give what came and went up to the instant closed in all streams."""
         state, streams = self.state, self.streams
         for name, stream in streams.items():
-            state.stores[name] = with_page(state.stores[name], stream, page)
+            state.stores[name] = with_rows(state.stores[name], stream, runs[name].brought.batches)
         for run in self._number_runs():
-            run.advance(page)
+            run.advance(page, runs[run.node.stream].brought)
         now = max(state.prev, frontier(runs, streams))
         step = self.step(now)
         quiet, state.first = state.first == UNSTARTED, self._first(now)

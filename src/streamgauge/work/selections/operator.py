@@ -48,7 +48,7 @@ class SelectionOperator(PageOperator):
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; the rows that selections ask for."""
         run = self.compiled
-        return list(run.advance(runs[run.stream.name], page))
+        return list(run.advance(runs[run.stream.name]))
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows that wait for their tick to close, and how many late rows were left out."""

@@ -9,9 +9,8 @@ import numpy.typing as npt
 
 from streamgauge.engine.progress import UNSTARTED, StreamRun
 from streamgauge.engine.selected import selected
-from streamgauge.engine.store import Store, empty_store, widened, with_page
+from streamgauge.engine.store import Store, empty_store, widened, with_rows
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Page
 from streamgauge.operators.predicate_index import PredicateIndex
 from streamgauge.plan.nodes import Named
 from streamgauge.plan.registry import Registry, Standing
@@ -67,12 +66,12 @@ class SelectionRun:
             used |= {name for expr in exprs for name in expr.columns()}
         return tuple(sorted(used))
 
-    def advance(self, run: StreamRun, page: Page) -> list[RowBlock]:
+    def advance(self, run: StreamRun) -> list[RowBlock]:
         """Take a page's rows; give those that selections ask for."""
         state = self.state
         assert state is not None, "advance before seat"
         assert self._index is not None, "advance before seat"
-        store = with_page(state.waiting, self.stream, page)
+        store = with_rows(state.waiting, self.stream, run.brought.batches)
         if run.state.closed == UNSTARTED:
             state.waiting = store
             return []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.selections import selection_of
-from streamgauge.plan.technique import Named, Technique
+from streamgauge.plan.technique import Columns, Named, Technique
 from streamgauge.plan.view import View
 
 
@@ -29,6 +31,14 @@ class Selections(Technique):
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """Selections are spread by their numbers."""
         return standing.id % shards == shard
+
+    def reads(self, registry: Registry, standing: Standing) -> Mapping[str, Columns]:
+        """The columns of its conditions, and those that are given."""
+        selection = selection_of(standing.view)
+        assert selection is not None, "served"
+        exprs = [*selection.where, *(expr for _, expr in selection.items)]
+        used = {name for expr in exprs for name in expr.columns()}
+        return {selection.stream: Columns(words=tuple(sorted(used)))}
 
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """Selections share an index."""
