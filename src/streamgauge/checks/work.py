@@ -19,8 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge.engine import shard, slices
-from streamgauge.gauge import connect
+from streamgauge.gauge import Gauge, connect
 from streamgauge.plan.query import Query
+from streamgauge.plan.view import View
+from streamgauge.results.row_blocks import HEAD
 
 Entry: TypeAlias = "str | pa.Table | Sequence[Query]"
 """What happens next: statements, rows that arrive, or queries that are registered together."""
@@ -49,6 +51,8 @@ WAYS = (*READ, *SENT)
 def run_work(root: Path, history: Sequence[Entry], way: Way) -> pa.Table:
     """Run a history in one way; return its answers in a canonical order, without their epochs.
 
+    After the numbers come the rows of views.
+
     Statements refer to the directory of the rows as `{rows}`. A table is rows that arrive there,
     in as many files as the way has cuts, an epoch each.
     """
@@ -70,9 +74,22 @@ def run_work(root: Path, history: Sequence[Entry], way: Way) -> pa.Table:
                 shard.forget(gauge.home)
             with _sliced():
                 gauge.step()
-    found = canonical(gauge.answers())
+    found = pa.concat_tables(
+        [canonical(gauge.answers()), *_rows_of_views(gauge)], promote_options="permissive"
+    )
     shard.forget(gauge.home)
     return found
+
+
+def _rows_of_views(gauge: Gauge) -> Iterator[pa.Table]:
+    """What came to each view and went, in an order that does not depend on who gave it."""
+    for name, standing in gauge.registry().queries.items():
+        if isinstance(standing.asked, View):
+            rows = gauge.row_changes(name).drop_columns(["epoch"]).combine_chunks()
+            own = set(rows.column_names) - set(HEAD.names)
+            rows = rows.rename_columns([f"row.{n}" if n in own else n for n in rows.column_names])
+            order = ["as_of", *(n for n in rows.column_names if n != "as_of")]
+            yield rows.sort_by([(column, "ascending") for column in order])
 
 
 @contextmanager

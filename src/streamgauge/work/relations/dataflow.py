@@ -50,6 +50,7 @@ from streamgauge.plan.nodes import (
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.alive import alive
 from streamgauge.windows.window import BEGINNING
+from streamgauge.work.relations.answer_source import rows_of
 from streamgauge.work.relations.resample import resampled
 
 Ints = npt.NDArray[np.int64]
@@ -80,7 +81,7 @@ class Dataflow:
         The step. Changes at `prev` are what was there before.
     held
         Small state of groups over all rows so far, by `held_key`; replaced as the step is made.
-    numbers
+    answers
         Changes of the answers of queries of numbers.
     """
 
@@ -91,7 +92,7 @@ class Dataflow:
     prev: int
     now: int
     held: dict[str, Folded] = field(default_factory=dict)
-    numbers: dict[Numbers, Delta] = field(default_factory=dict)
+    answers: dict[Numbers, Delta] = field(default_factory=dict)
     _memo: dict[tuple[Node, int], Delta] = field(default_factory=dict)
 
     def changes(self, node: Node, since: int = BEGINNING) -> Delta:
@@ -169,7 +170,7 @@ class Dataflow:
         return joined(parts, node.schema.to_arrow())
 
     def _numbers(self, node: Numbers, since: int) -> Delta:
-        return self.numbers[node]
+        return rows_of(self.answers[node])
 
     def _filtered(self, node: Filter, since: int) -> Delta:
         below = self.changes(node.input, since)

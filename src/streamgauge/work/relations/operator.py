@@ -16,7 +16,7 @@ from streamgauge.plan.nodes import Numbers
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.tree import lines
 from streamgauge.work.relations.dataflow import held_key
-from streamgauge.work.relations.state import held_bytes, number_bytes, pack_view, unpack_view
+from streamgauge.work.relations.state import answer_bytes, held_bytes, pack_view, unpack_view
 from streamgauge.work.relations.view_run import (
     ViewRun,
     ViewState,
@@ -79,7 +79,7 @@ class ViewOperator(PageOperator):
         for _, text, node in lines(standing.view.plan):
             if isinstance(node, Numbers):
                 known = self.state.numbers[number_key(node)]
-                found.append(Kept(f"groups of {text}", len(known.newest), number_bytes(known)))
+                found.append(Kept(f"groups of {text}", len(known.current), answer_bytes(known)))
             elif holds(node, changing):
                 held = self.state.held.get(held_key(node, since))
                 if held is not None:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from streamgauge.engine.store_state import (
     pack_delta,
     pack_store,
     pack_table,
-    perhaps_delta,
     unpack_delta,
     unpack_store,
     unpack_table,
 )
-from streamgauge.engine.stream_state import pack_stream, unpack_stream
 from streamgauge.kernel.wire import Array
 from streamgauge.operators.held import Held
+from streamgauge.work.relations.answer_source import AnswerState
+from streamgauge.work.relations.answer_state import pack_answers, unpack_answers
 from streamgauge.work.relations.dataflow import Folded
-from streamgauge.work.relations.number_run import NumberState
 from streamgauge.work.relations.view_run import ViewState
 
 Arrays = dict[str, Array]
@@ -35,7 +32,7 @@ def pack_view(prefix: str, state: ViewState, arrays: Arrays) -> dict[str, Any]:
     for serial, held in enumerate(state.held.values()):
         names.append(_pack_held(prefix, serial, held, arrays))
     numbers = {
-        key: _pack_numbers(f"{prefix}/numbers/{serial}", item, arrays)
+        key: pack_answers(f"{prefix}/numbers/{serial}", item, arrays)
         for serial, (key, item) in enumerate(state.numbers.items())
     }
     return {
@@ -81,41 +78,9 @@ def unpack_view(prefix: str, values: dict[str, Any], arrays: Arrays) -> ViewStat
         },
         {(number, version): instants for number, version, instants in values["whole"]},
         {
-            key: _unpack_numbers(f"{prefix}/numbers/{serial}", item, arrays)
+            key: unpack_answers(f"{prefix}/numbers/{serial}", key, item, arrays, values["prev"])
             for serial, (key, item) in enumerate(values["numbers"].items())
         },
-    )
-
-
-def _pack_numbers(prefix: str, state: NumberState, arrays: Arrays) -> dict[str, Any]:
-    for name, delta in (("rows", state.rows), ("ahead", state.ahead)):
-        if delta is not None:
-            pack_delta(f"{prefix}/{name}", delta, arrays)
-    newest = np.array(list(state.newest.values()), np.float64).reshape(len(state.newest), 3)
-    arrays[f"{prefix}/newest"] = newest
-    return {
-        "stream": pack_stream(f"{prefix}/stream", state.stream, arrays),
-        "groups": list(state.newest),
-        "seated": state.seated,
-        "unmet": sorted(state.unmet),
-        "breaks": state.breaks,
-        "broken": state.broken,
-        **({"table": state.table} if state.table else {}),
-    }
-
-
-def _unpack_numbers(prefix: str, values: dict[str, Any], arrays: Arrays) -> NumberState:
-    newest = [(value, low, high) for value, low, high in arrays[f"{prefix}/newest"].tolist()]
-    return NumberState(
-        unpack_stream(f"{prefix}/stream", values["stream"], arrays, 0, 1),
-        dict(zip(values["groups"], newest, strict=True)),
-        perhaps_delta(f"{prefix}/rows", arrays),
-        perhaps_delta(f"{prefix}/ahead", arrays),
-        values["seated"],
-        set(values["unmet"]),
-        [(at, change) for at, change in values["breaks"]],
-        values["broken"],
-        values.get("table", ""),
     )
 
 
@@ -126,8 +91,8 @@ def held_bytes(held: Folded) -> int:
     return sum(array.nbytes for array in arrays.values())
 
 
-def number_bytes(state: NumberState) -> int:
-    """Bytes of a query that a view asks about, as they are stored."""
+def answer_bytes(state: AnswerState) -> int:
+    """Bytes of a query whose answers a view reads, as they are stored."""
     arrays: Arrays = {}
-    _pack_numbers("", state, arrays)
+    pack_answers("", state, arrays)
     return sum(array.nbytes for array in arrays.values())

@@ -41,13 +41,17 @@ from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.view import View
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import BEGINNING
+from streamgauge.work.relations.answer_source import (
+    AnswerSource,
+    AnswerState,
+    unmet_at,
+)
 from streamgauge.work.relations.dataflow import (
     Dataflow,
     Folded,
     Versions,
     held_key,
 )
-from streamgauge.work.relations.number_run import NumberRun, NumberState
 from streamgauge.work.relations.resample import followers, in_force
 
 Ints = npt.NDArray[np.int64]
@@ -73,7 +77,7 @@ class ViewState:
     born: dict[Who, int] = field(default_factory=dict)
     pending: dict[Who, Delta] = field(default_factory=dict)
     whole: dict[Who, dict[str, int]] = field(default_factory=dict)
-    numbers: dict[str, NumberState] = field(default_factory=dict)
+    numbers: dict[str, AnswerState] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -87,12 +91,14 @@ class ViewRun:
     _opened: list[Standing] = field(default_factory=list)
     streams: dict[str, Stream] = field(init=False)
     _asked: list[Numbers] = field(init=False)
+    _sources: dict[Numbers, AnswerSource] = field(init=False)
 
     def __post_init__(self) -> None:
         names = {name for standing in self.views for name in standing.view.streams}
         self.streams = {name: self.registry.stream(name) for name in sorted(names)}
         nodes = (node for standing in self.views for node in standing.view.plan.walk())
         self._asked = list(dict.fromkeys(node for node in nodes if isinstance(node, Numbers)))
+        self._sources = {}
 
     def seat(self, runs: dict[str, StreamRun], epoch: int) -> None:
         """Let the changes of an epoch take effect: views that came and went, tables read again."""
@@ -117,10 +123,12 @@ class ViewRun:
         for standing in fresh:
             state.born[standing.id, standing.version] = state.prev
         state.whole = {who: state.whole.get(who, {}) for who in state.born}
-        asked = {number_key(node) for node in self._asked}
-        state.numbers = {key: state.numbers.get(key) or NumberState() for key in sorted(asked)}
-        for run in self._number_runs():
-            run.seat(runs[run.node.stream], epoch)
+        asked = {number_key(node): node for node in self._asked}
+        state.numbers = {
+            key: state.numbers.get(key) or AnswerState.of(asked[key]) for key in sorted(asked)
+        }
+        for source in self._answers():
+            source.seat(runs[source.node.stream], epoch)
         self._opened = fresh
         if fresh and state.prev != UNSTARTED:
             self._fill(runs, epoch, again=old)
@@ -157,11 +165,13 @@ class ViewRun:
                 since = floor if standing.view.history else self.state.prev
                 whole[name] = BEGINNING if since <= first else since
 
-    def _number_runs(self) -> list[NumberRun]:
-        return [self._number_run(node) for node in self._asked]
-
-    def _number_run(self, node: Numbers) -> NumberRun:
-        return NumberRun(self.home, self.registry, node, self.state.numbers[number_key(node)])
+    def _answers(self) -> list[AnswerSource]:
+        """The queries of numbers that the views read."""
+        for node in self._asked:
+            if node not in self._sources:
+                state = self.state.numbers[number_key(node)]
+                self._sources[node] = AnswerSource(self.home, self.registry, node, state)
+        return list(self._sources.values())
 
     def _held_keys(self) -> list[str]:
         changing = changing_in(self.streams)
@@ -184,16 +194,16 @@ class ViewRun:
         state, streams = self.state, self.streams
         for name, stream in streams.items():
             state.stores[name] = with_rows(state.stores[name], stream, runs[name].brought.batches)
-        for run in self._number_runs():
-            run.advance(page, runs[run.node.stream].brought)
+        for source in self._answers():
+            source.advance(page, runs[source.node.stream].brought)
         now = max(state.prev, frontier(runs, streams))
         step = self.step(now)
         quiet, state.first = state.first == UNSTARTED, self._first(now)
         given = [self._given(step, standing, quiet=quiet) for standing in self.views]
         state.prev, state.held = now, step.held
         self._opened = []
-        for run in self._number_runs():
-            run.settle(now)
+        for source in self._answers():
+            source.settle(now)
         self._let_go(step)
         return [item for item in given if item is not None and len(item.delta)]
 
@@ -208,7 +218,7 @@ class ViewRun:
             state.prev,
             now,
             dict(state.held),
-            {run.node: run.changes(state.prev, now) for run in self._number_runs()},
+            {source.node: source.changes(state.prev, now) for source in self._answers()},
         )
 
     def _first(self, now: int) -> int:
@@ -251,7 +261,7 @@ class ViewRun:
         met = (missing == 0) & (coverage == 1.0)
         for node in set(view.plan.walk()):
             if isinstance(node, Numbers):
-                met &= self._number_run(node).broken_at(delta.at) == 0
+                met &= unmet_at(step.answers[node], delta.at) == 0
         return RowsGiven(standing, delta, missing, met, coverage=coverage)
 
     def coverage(self, step: Dataflow, standing: Standing, at: Ints) -> Floats:
