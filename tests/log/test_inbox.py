@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,6 @@ def test_records_come_in_order_however_the_directory_lists_them(
         inbox.submit(home, {"do": "note", "number": number}, f"{number:020d}-a.json")
     listed = sorted(os.scandir(home.control), key=lambda entry: entry.name, reverse=backwards)
     with monkeypatch.context() as patch:
-        patch.setattr(inbox.os, "scandir", lambda _: iter(listed))
+        patch.setattr(inbox.os, "scandir", lambda _: nullcontext(listed))
         waiting = inbox.waiting(home, done={f"{0:020d}-a.json"})
     assert [record["number"] for _, record in waiting] == list(range(1, 9))

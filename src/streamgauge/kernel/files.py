@@ -152,7 +152,8 @@ def numbered(directory: Path, suffix: str) -> list[int]:
     """Numbers of the files `000000000012<suffix>` in a directory, ascending."""
     if not directory.is_dir():
         return []
-    names = [entry.name for entry in os.scandir(directory) if entry.name.endswith(suffix)]
+    with os.scandir(directory) as entries:
+        names = [entry.name for entry in entries if entry.name.endswith(suffix)]
     stems = (name.removesuffix(suffix) for name in names)
     return sorted(int(stem) for stem in stems if stem.isdigit())
 

@@ -6,7 +6,6 @@ no longer promised. Whatever dies after that, the next one removes the rest.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -42,9 +41,8 @@ def followers(home: Home) -> dict[str, int]:
 
 
 def _saved(home: Home) -> Iterator[Path]:
-    for entry in os.scandir(home.path):
-        if entry.is_dir() and entry.name not in _NOT_FOLLOWERS:
-            folder = Path(entry.path)
+    for folder in home.root.iterdir():
+        if folder.is_dir() and folder.name not in _NOT_FOLLOWERS:
             yield from folder.glob(FOLLOWED)
             yield from folder.glob(f"*/{FOLLOWED}")
 

@@ -7,7 +7,6 @@ state, and the oldest none of answers: those have one name for each epoch and sh
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -97,12 +96,12 @@ def remove_unlisted(folder: Path, home: Home, listed: Iterable[str]) -> None:
     """Remove the files of a folder that nobody lists: attempts that did not count."""
     known = {Path(name).name for name in listed if Path(name).parent == Path(home.file_of(folder))}
     try:
-        entries = list(os.scandir(folder))
+        paths = list(folder.iterdir())
     except FileNotFoundError:
         return
-    for entry in entries:
-        if entry.name not in known:
-            Path(entry.path).unlink(missing_ok=True)
+    for path in paths:
+        if path.name not in known:
+            path.unlink(missing_ok=True)
     if not known:
         try:
             folder.rmdir()

@@ -138,7 +138,7 @@ def remove_small(home: Home, files: Sequence[str]) -> None:
 
 def _sweep(folder: Path) -> None:
     """Empty the folder of a push whose data is elsewhere; the folder says that it was written."""
-    names = [entry.name for entry in os.scandir(folder)] if folder.is_dir() else []
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     # Where a landing goes on stands in the manifest of a batch.
     if MANIFEST not in names and all(name.startswith(("_", ".")) for name in names):
         for name in names:

@@ -42,11 +42,9 @@ def names(home: Home) -> list[str]:
     """Names of the records that are here, in order."""
     if not home.control.is_dir():
         return []
-    return sorted(
-        entry.name
-        for entry in os.scandir(home.control)
-        if entry.name.endswith(".json") and not entry.name.startswith(".")
-    )
+    with os.scandir(home.control) as entries:
+        found = [entry.name for entry in entries]
+    return sorted(name for name in found if name.endswith(".json") and not name.startswith("."))
 
 
 def waiting(home: Home, done: set[str], most: int = 1000) -> list[tuple[str, dict[str, Any]]]:

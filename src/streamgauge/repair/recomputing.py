@@ -6,7 +6,6 @@ else of it. What it gives is put in place only where it has the checksum that wa
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 import zlib
@@ -67,7 +66,7 @@ def _start(epochs: Epochs, first: int) -> int:
     """The newest epoch before the first damaged one whose state is whole."""
     home = epochs.home
     root = home.root / "state"
-    kept = [int(entry.name) for entry in os.scandir(root)] if root.is_dir() else []
+    kept = [int(path.name) for path in root.iterdir()] if root.is_dir() else []
     for epoch in sorted((n for n in kept if n < first), reverse=True):
         try:
             for shard in range(home.shards):
