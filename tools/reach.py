@@ -12,11 +12,9 @@ from pathlib import Path
 import coverage
 import pytest
 
-FOLDER = Path(os.environ["STREAMGAUGE_REACH"])
-# The first that fits names the command that runs a test.
-COMMANDS = {"nightly": "nightly", "jvm": "test", "broker": "test", "browser": "test",
-            "kills": "test", "library": "test", "slow": "test"}  # fmt: skip
+from tools.forking import command_of
 
+FOLDER = Path(os.environ["STREAMGAUGE_REACH"])
 _measured = coverage.Coverage(
     data_file=str(FOLDER / f"lines.{os.getpid()}"),
     source=["src/streamgauge"],
@@ -39,6 +37,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     yield
     seconds = round(time.monotonic() - began, 3)
     _measured.switch_context("")
-    command = next((c for mark, c in COMMANDS.items() if item.get_closest_marker(mark)), "quick")
+    command = command_of(item)
     with (FOLDER / f"tests.{os.getpid()}.jsonl").open("a", encoding="utf-8") as opened:
         opened.write(json.dumps([item.nodeid, command, seconds]) + "\n")
