@@ -13,7 +13,6 @@ import pytest
 from streamgauge.contracts.contract import Contract
 from streamgauge.kernel import jit
 from streamgauge.kernel.errors import ContractUnsatisfiable
-from streamgauge.plan.across import _SKETCHES
 from streamgauge.plan.summary import SEED
 from streamgauge.synopses import registry
 from streamgauge.synopses.choose import choose
@@ -27,6 +26,7 @@ from streamgauge.synopses.questions import (
     TopK,
 )
 from streamgauge.synopses.synopsis import Need
+from streamgauge.work.across.offers import _SKETCHES
 from tests import library
 from tests.library import (
     CHEAP,

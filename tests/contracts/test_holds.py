@@ -23,11 +23,10 @@ from streamgauge.operators.aggregate import (
     top_k,
 )
 from streamgauge.operators.expression import column
+from streamgauge.plan.bidding import bids, nearest, taken
 from streamgauge.plan.offer import Statistics
 from streamgauge.plan.part import Part
 from streamgauge.plan.query import Query
-from streamgauge.plan.summary import STANDING
-from streamgauge.plan.techniques import bids, nearest, taken
 from streamgauge.synopses import registry
 from streamgauge.synopses.choose import choose, sized_model
 from streamgauge.synopses.histograms.haar import Haar
@@ -53,6 +52,7 @@ from streamgauge.synopses.questions import (
 )
 from streamgauge.synopses.synopsis import MOST_BYTES, Expiring, Need, Synopsis
 from streamgauge.windows.window import Range
+from streamgauge.work.summaries.offers import STANDING
 
 MINUTE = Range("1 minute")
 QUESTIONS: tuple[Question, ...] = (

@@ -30,20 +30,24 @@ from streamgauge.operators.aggregate import (
     top_k,
 )
 from streamgauge.operators.expression import Expr, column
-from streamgauge.plan import registry as planning
-from streamgauge.plan import summary, techniques
+from streamgauge.plan import bidding
+from streamgauge.plan.former_offers import answered_by
+from streamgauge.plan.offer import Statistics
 from streamgauge.plan.over import Over
 from streamgauge.plan.part import Part
 from streamgauge.plan.query import Query, every
 from streamgauge.plan.registry import Record, Registry, Taken
+from streamgauge.plan.seeds import kept_whole
 from streamgauge.plan.summary import named_model
+from streamgauge.plan.technique import techniques
 from streamgauge.promise.promise import Promise
 from streamgauge.promise.summary import Summary
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
-from streamgauge.windows.window import Range
+from streamgauge.windows.window import Decay, Range, Rows
 from streamgauge.work.across.operator import AcrossOperator
 from streamgauge.work.promise.aggregates import AggregateOperator
+from streamgauge.work.summaries import offers
 
 pytestmark = pytest.mark.slow
 
@@ -78,14 +82,20 @@ SKETCHED = (
 )
 # Each with the technique that is to answer it, and the class whose state answers.
 ANSWERED = (
-    (_on("mean", avg("v")), "exact panes", "PaneOperator"),
-    (_on("now", avg("v"), window=None), "exact panes", "LatestOperator"),
+    (_on("mean", avg("v")), "windows of time", "PaneOperator"),
+    (_on("newest", avg("v"), window=Rows(5)), "windows of rows", "RingOperator"),
+    (
+        _on("fading", avg("v"), window=Decay("10 s"), answer=every("10 s")),
+        "decaying windows",
+        "DecayOperator",
+    ),
+    (_on("now", avg("v"), window=None), "latest values", "LatestOperator"),
     (
         Query("kept", "plant", avg("v"), contract=Contract.absolute(1.0, confidence=1.0)),
-        "filters at the sources",
+        "source bounds",
         "BoundsOperator",
     ),
-    (Query("most", "plant", maximum("v")), "filters at the sources", "BoundsOperator"),
+    (Query("most", "plant", maximum("v")), "source bounds", "BoundsOperator"),
     (
         _on("rough", avg("v"), Contract.absolute(1.0, confidence=0.9), window=None),
         "deferral",
@@ -96,12 +106,12 @@ ANSWERED = (
         "deferral",
         "DeferralOperator",
     ),
-    (_on("all", distinct("user")), "kept values", "SummaryOperator"),
-    (_on("above", count_when("v", ">", "avg")), "kept values", "SummaryOperator"),
-    *((query, "synopsis", "SummaryOperator") for query in SKETCHED[:3]),
-    (_across("both", "&"), "sketch a stream", "AcrossOperator"),
-    (_across("any", "|"), "sketch a stream", "AcrossOperator"),
-    (_on("few", avg("v"), promise=BUDGET), "promising strata", "AggregateOperator"),
+    (_on("all", distinct("user")), "sketches over windows", "SummaryOperator"),
+    (_on("above", count_when("v", ">", "avg")), "sketches over windows", "SummaryOperator"),
+    *((query, "sketches over windows", "SummaryOperator") for query in SKETCHED[:3]),
+    (_across("both", "&"), "sketches across streams", "AcrossOperator"),
+    (_across("any", "|"), "sketches across streams", "AcrossOperator"),
+    (_on("few", avg("v"), promise=BUDGET), "aggregates under a work budget", "AggregateOperator"),
 )
 
 
@@ -138,13 +148,13 @@ def home(tmp_path: Path) -> Home:
 def unasked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the queries for which somebody was asked, from here on."""
     asked: list[str] = []
-    bids = techniques.bids
+    bids = bidding.bids
 
     def counted(query: Query, *args: Any) -> Any:
         asked.append(query.name)
         return bids(query, *args)
 
-    monkeypatch.setattr(techniques, "bids", counted)
+    monkeypatch.setattr(bidding, "bids", counted)
     return asked
 
 
@@ -196,7 +206,7 @@ def test_another_release_goes_by_what_was_chosen(
 ) -> None:
     submit(home, _register(SKETCHED[0]))
     Lander(home, max_rows=10).land()
-    monkeypatch.setattr(summary, "STANDING", ("theta",))
+    monkeypatch.setattr(offers, "STANDING", ("theta",))
     assert json.loads(registry_at(home, 1).queries["users"].model)[0] == "hll"
     submit(home, _register(replace(SKETCHED[0], name="more")))
     lander = Lander(home, max_rows=10)
@@ -207,12 +217,17 @@ def test_another_release_goes_by_what_was_chosen(
 
 def test_who_writes_pages_decides(home: Home) -> None:
     """Whatever a record in the inbox says was taken."""
-    submit(home, _register(SKETCHED[0], taken=[["synopsis", '["hll", {"lg_k": 4}, 1]']], born=9))
+    submit(
+        home,
+        _register(
+            SKETCHED[0], taken=[["sketches over windows", '["hll", {"lg_k": 4}, 1]']], born=9
+        ),
+    )
     lander = Lander(home, max_rows=10)
     assert lander.land() == 1
     (record,) = (c for c in Journal(home).page(1).changes if c["do"] == "register")
     ((technique, model),) = record["taken"]
-    assert (technique, record["born"]) == ("synopsis", 1)
+    assert (technique, record["born"]) == ("sketches over windows", 1)
     assert named_model(model).guarantee.epsilon <= 0.05
     assert lander.registry.queries["users"].born == 1
 
@@ -248,11 +263,57 @@ def test_pages_and_snapshots_of_earlier_releases_say_less_and_mean_the_same(tmp_
     assert decided[:-1] == records[:-1]
     assert old.queries == new.queries
     assert Registry().apply(decided, epoch=1) == []
+    (*declared, asked) = decided
+    named = [[_former(one), one.model] for one in asked["taken"]]
+    told = Registry()
+    assert told.apply([*declared, {**asked, "taken": named}], epoch=1) == []
+    assert told.queries == new.queries
     data = new.as_dict()
+    assert Registry.from_dict(data).queries == new.queries
+    for one, (former, _) in zip(data["queries"], named, strict=True):
+        one["technique"] = former
     assert Registry.from_dict(data).queries == new.queries
     for one in data["queries"]:
         del one["technique"]
     assert Registry.from_dict(data).queries == new.queries
+
+
+def _former(offer: Taken) -> str:
+    """The name of an offer as pages had it when offers had names of their own."""
+    kept = "kept values" if offer.model and kept_whole(offer.model) else "synopsis"
+    names = {
+        "source bounds": "filters at the sources",
+        "deferral": "deferral",
+        "sketches over windows": kept,
+        "sketches across streams": "sketch a stream",
+        "aggregates under a work budget": "promising strata",
+    }
+    return names.get(offer.technique, "exact panes")
+
+
+def test_a_window_that_is_another_now_moves_its_queries(home: Home, unasked: list[str]) -> None:
+    submit(home, {"do": "window", "name": "w", "window": WINDOW.as_dict()})
+    submit(home, _register(_on("mean", avg("v"), window="w")))
+    submit(home, _register(_on("users", distinct("user"), CLOSE, window="w")))
+    Lander(home, max_rows=10).land()
+    before = registry_at(home, 1).queries
+    forged = {"mean": ["sketches over windows", "x"]}
+    submit(home, {"do": "window", "name": "w", "window": Rows(5).as_dict(), "taken": forged})
+    submit(home, {"do": "window", "name": "w", "window": Range("1 min").as_dict()})
+    submit(home, {"do": "drop", "names": ["users"]})
+    submit(home, {"do": "window", "name": "w", "window": Rows(5).as_dict(), "taken": forged})
+    lander = Lander(home, max_rows=10)
+    assert lander.land() == 2
+    # Distinct counts are of windows of time: the first change is refused.
+    assert len(Journal(home).page(2).refused) == 1
+    unasked.clear()
+    after = registry_at(home, 2).queries
+    assert unasked == []
+    assert after == lander.registry.queries
+    assert [before["mean"].technique, after["mean"].technique] == [
+        "windows of time",
+        "windows of rows",
+    ]
 
 
 def test_the_exact_query_that_watches_another_is_told_too(tmp_path: Path) -> None:
@@ -261,7 +322,7 @@ def test_the_exact_query_that_watches_another_is_told_too(tmp_path: Path) -> Non
     shadow = _on("users.shadow", distinct("user"))
     (record,), refused = registry.decide([{"do": "shadow", "query": shadow.as_dict()}], epoch=2)
     assert refused == []
-    assert Taken(*record["taken"][0]).technique == "kept values"
+    assert Taken(*record["taken"][0]).technique == "sketches over windows"
 
 
 def _work(running: Any) -> dict[str, str]:
@@ -289,17 +350,15 @@ def test_the_technique_whose_offer_was_taken_is_what_runs(home: Home) -> None:
     assert {name: (standings[name].technique, ran) for name, ran in runs.items()} == expected
     kept = {s.name: s.model for s in standings.values()}
     for query, technique, _ in ANSWERED:
-        keeps = technique in ("kept values", "synopsis", "sketch a stream")
+        keeps = technique in ("sketches over windows", "sketches across streams")
         assert bool(kept[query.name]) == keeps
-    named = {technique.name for technique in (*techniques.TECHNIQUES, techniques.PROMISING)}
+    named = {technique.name for technique in techniques() if not technique.rows}
     assert {technique for _, technique, _ in ANSWERED} == named
     shard.forget(home)
 
 
 @pytest.mark.parametrize("query", [query for query, *_ in ANSWERED], ids=lambda query: query.name)
 def test_what_answers_can_be_told_without_choosing(query: Query) -> None:
-    known = planning.Statistics(bounds=query.stream == "plant")
-    offer = techniques.taken(query, known)
-    assert techniques.chosen(query, known) == (offer.technique, offer.model)
-    told = techniques.answering(query, offer.model, bounds=known.bounds)
-    assert told == offer.technique
+    known = Statistics(bounds=query.stream == "plant")
+    offer = bidding.taken(query, known)
+    assert answered_by(query, offer.model, known) == offer.technique

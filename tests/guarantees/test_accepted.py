@@ -25,10 +25,10 @@ from streamgauge.operators.aggregate import (
     top_k,
 )
 from streamgauge.operators.expression import column
+from streamgauge.plan.bidding import taken
 from streamgauge.plan.part import Part
 from streamgauge.plan.query import Query
 from streamgauge.plan.summary import named_model
-from streamgauge.plan.techniques import taken
 from streamgauge.synopses.distinct.set_expression import SetExpression
 from streamgauge.synopses.questions import JoinSize
 from streamgauge.synopses.synopsis import Synopsis

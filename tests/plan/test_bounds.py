@@ -12,13 +12,13 @@ import pytest
 import streamgauge as sg
 from streamgauge.contracts.contract import Contract
 from streamgauge.kernel.errors import BindError
+from streamgauge.plan.bidding import taken
 from streamgauge.plan.explain import explain
 from streamgauge.plan.members import Members
 from streamgauge.plan.offer import Statistics
 from streamgauge.plan.query import Query, every
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.sharing import piece_of
-from streamgauge.plan.techniques import taken
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.work.bounds.technique import BoundsKey
@@ -62,7 +62,7 @@ def test_all_share_the_bounds() -> None:
 
 def test_filters_are_taken_where_there_are_bounds() -> None:
     known = Statistics(bounds=True)
-    assert {taken(query, known).technique for query in QUERIES} == {"filters at the sources"}
+    assert {taken(query, known).technique for query in QUERIES} == {"source bounds"}
     assert taken(QUERIES[0], known).guarantee.epsilon == 2.5
 
 

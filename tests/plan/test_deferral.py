@@ -14,21 +14,21 @@ from streamgauge.kernel.errors import BindError, StreamgaugeError, UnsupportedWi
 from streamgauge.operators.aggregate import Aggregate, avg, corr, count, maximum, total, var
 from streamgauge.operators.predicate import col
 from streamgauge.plan.answers_as_rows import answers_as_rows
-from streamgauge.plan.deferral import Deferral, deferred, fidelity
+from streamgauge.plan.bidding import bids, taken
 from streamgauge.plan.explain import explain
 from streamgauge.plan.explain_deferral import deferral_lines
+from streamgauge.plan.latest import deferred
 from streamgauge.plan.members import Members
 from streamgauge.plan.offer import Offer, Refusal, Statistics
 from streamgauge.plan.over import Over
 from streamgauge.plan.query import Cadence, Query, every, on_change, on_close
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import piece_of, share
-from streamgauge.plan.techniques import bids, taken
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
 from streamgauge.windows.window import Landmark, Range, Rows
-from streamgauge.work.deferral.technique import DeferralKey
+from streamgauge.work.deferral.technique import TECHNIQUE, DeferralKey, fidelity
 from streamgauge.work.latest.technique import LatestKey
 from streamgauge.work.windows.technique import PaneKey
 from tests.plan.market import market, queries_of, view_of
@@ -170,7 +170,9 @@ def test_what_owes_an_answer_at_each_tick_is_not_deferred(text: str) -> None:
     (found,) = queries_of(text)
     assert str(found) == NOT_DEFERRED[text]
     assert not deferred(found)
-    assert taken(found).technique == "exact panes"
+    assert taken(found).technique == (
+        "latest values" if found.window is None else "windows of rows"
+    )
 
 
 @pytest.mark.parametrize("terms", ["", "EXACT"])
@@ -344,7 +346,7 @@ def test_a_query_comes_back_from_its_json_and_defaults_are_left_out(asked: Query
 
 def test_deferral_is_taken_where_exact_work_offers_too() -> None:
     offers, refusals = bids(query(), Statistics())
-    assert [offer.technique for offer in offers] == ["deferral", "exact panes"]
+    assert [offer.technique for offer in offers] == ["deferral", "latest values"]
     assert all(not refusal.reason for refusal in refusals)
     for more in ({"over": HALF_HOUR}, {"members": HELD}, {"group_by": ("buy",)}):
         offers, _ = bids(query(**more), Statistics())
@@ -352,13 +354,13 @@ def test_deferral_is_taken_where_exact_work_offers_too() -> None:
 
 
 def test_the_law_is_of_the_share_of_ticks() -> None:
-    bid = Deferral().offer(query(), Statistics())
+    bid = TECHNIQUE.offer(query(), Statistics())
     assert isinstance(bid, Offer)
     assert (bid.guarantee.law, bid.guarantee.epsilon, bid.guarantee.delta) == ("absolute", 0.5, 0.1)
     assert bid.guarantee.assumes == ("fidelity over time: share of ticks with rows",)
-    assert fidelity(query(contract=Contract.relative(0.01, confidence=0.9))).law == "relative"
-    assert fidelity(query(over=HALF_HOUR, contract=Contract())).law == "exact"
-    refused = Deferral().offer(query(contract=Contract()), Statistics())
+    assert fidelity(Contract.relative(0.01, confidence=0.9)).law == "relative"
+    assert fidelity(Contract()).law == "exact"
+    refused = TECHNIQUE.offer(query(contract=Contract()), Statistics())
     assert refused == Refusal("deferral")
 
 

@@ -18,6 +18,7 @@ from streamgauge.language.statements import CreateSummary
 from streamgauge.operators.aggregate import maximum, total
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.predicate import Predicate, col
+from streamgauge.plan.bidding import taken
 from streamgauge.plan.preference import estimate
 from streamgauge.plan.promising import (
     Reach,
@@ -29,7 +30,6 @@ from streamgauge.plan.promising import (
 )
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
-from streamgauge.plan.techniques import taken
 from streamgauge.plan.view import View
 from streamgauge.promise.promise import Promise
 from streamgauge.promise.summary import Summary
@@ -284,7 +284,7 @@ def test_aggregates_owe_a_bar_and_share_a_budget(registry: Registry) -> None:
     assert [promise_of(query).cpu for query in both] == [0.25, 0.25]
     sure = queries_of(f"{text} BUDGET PROBES 9 CONFIDENCE 90%", registry)
     assert [query.contract.confidence for query in sure] == [pytest.approx(0.95)] * 2
-    assert taken(both[0]).technique == "promising strata"
+    assert taken(both[0]).technique == "aggregates under a work budget"
 
 
 @pytest.mark.parametrize(

@@ -13,17 +13,18 @@ from streamgauge.contracts.contract import Contract
 from streamgauge.contracts.guarantee import EXACT, Guarantee
 from streamgauge.kernel.errors import ContractUnsatisfiable
 from streamgauge.operators.aggregate import avg, count_when, distinct, quantile, sum_when
-from streamgauge.plan import techniques
+from streamgauge.plan import technique
+from streamgauge.plan.bidding import bids, chosen_model, nearest, taken
 from streamgauge.plan.budget import shares
 from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
 from streamgauge.plan.query import Query
 from streamgauge.plan.summary import named_model
-from streamgauge.plan.techniques import bids, chosen_model, nearest, taken
 from streamgauge.windows.window import Range
 
 pytestmark = pytest.mark.slow
 
 MINUTE = Range("1 minute")
+SKETCHES = "sketches over windows"
 
 
 def ask(select: object, contract: Contract | None = None) -> Query:
@@ -33,11 +34,19 @@ def ask(select: object, contract: Contract | None = None) -> Query:
 @pytest.mark.parametrize(
     ("query", "technique", "model"),
     [
-        (ask(avg("x")), "exact panes", ""),
-        (ask(distinct("x")), "kept values", "exact"),
-        (ask(count_when("x", ">", "avg")), "kept values", "kept_pairs"),
-        (ask(quantile("x", 0.9), Contract.relative(0.01)), "synopsis", "log_histogram"),
-        (ask(count_when("x", ">", "avg"), Contract.rank(0.01)), "synopsis", "cut_rank"),
+        (ask(avg("x")), "windows of time", ""),
+        (ask(distinct("x")), SKETCHES, "exact"),
+        (ask(count_when("x", ">", "avg")), SKETCHES, "kept_pairs"),
+        (
+            ask(quantile("x", 0.9), Contract.relative(0.01)),
+            SKETCHES,
+            "log_histogram",
+        ),
+        (
+            ask(count_when("x", ">", "avg"), Contract.rank(0.01)),
+            SKETCHES,
+            "cut_rank",
+        ),
     ],
     ids=["avg", "distinct", "compared", "quantile", "compared within"],
 )
@@ -72,28 +81,30 @@ def test_a_refusal_names_the_nearest_contract_that_is_held(query: Query, nearby:
     assert taken(replace(query, contract=nearby)).guarantee.delta <= 1.0 - nearby.confidence + 1e-12
 
 
-class Sampled:
+class Sampled(technique.Technique):
     """A technique as a later release might bring one."""
 
     name = "sampled"
 
-    def offer(self, query: Query, statistics: Statistics) -> Bid:
-        if query.contract.tolerance != "absolute":
+    def offer(self, asked: Query, statistics: Statistics) -> Bid:
+        if asked.contract.tolerance != "absolute":
             return Refusal(self.name)
-        law = Guarantee("absolute", query.contract.within, 0.05)
+        law = Guarantee("absolute", asked.contract.within, 0.05)
         return Offer(self.name, law, 8 * statistics.groups, 0.1, str(law))
+
+
+TECHNIQUE = Sampled()
 
 
 def test_a_new_technique_needs_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     query = ask(avg("x"), Contract.absolute(0.5, confidence=0.95))
-    assert taken(query).technique == "exact panes"
-    monkeypatch.setattr(techniques, "TECHNIQUES", (*techniques.TECHNIQUES, Sampled()))
+    assert taken(query).technique == "windows of time"
+    monkeypatch.setattr(technique, "TECHNIQUES", (*technique.TECHNIQUES, __name__))
     assert taken(query).technique == "sampled"
     offers, refusals = bids(query, Statistics())
-    assert sorted(offer.technique for offer in offers) == ["exact panes", "sampled"]
-    refused = {refusal.technique for refusal in refusals}
-    others = {"deferral", "kept values", "synopsis", "sketch a stream"}
-    assert refused == {"filters at the sources", *others}
+    assert sorted(offer.technique for offer in offers) == ["sampled", "windows of time"]
+    asked = {known.name for known in technique.techniques() if not (known.rows or known.budgeted)}
+    assert {refusal.technique for refusal in refusals} == asked - {"sampled", "windows of time"}
 
 
 @given(st.floats(0.5, 1.0), st.integers(1, 50))

@@ -8,8 +8,8 @@ import pytest
 
 from streamgauge.contracts.contract import Contract
 from streamgauge.kernel.errors import ContractUnsatisfiable
+from streamgauge.plan.bidding import chosen_model
 from streamgauge.plan.lower import planned
-from streamgauge.plan.techniques import chosen_model
 from streamgauge.plan.terms import owed
 from tests.plan.market import ask_of, market
 

@@ -126,7 +126,7 @@ class TestShares:
         prices = {"join": 1000.0, "selection": 500.0, "aggregate": 250.0}
         registry.costs = Costs(**{kind: Prices(hit=ns) for kind, ns in prices.items()})
         asked = registry.queries.values()
-        assert [kind_of(standing) for standing in asked] == ["join", "selection", "aggregate"]
+        assert [kind_of(standing.asked) for standing in asked] == ["join", "selection", "aggregate"]
         assert {tick_of(registry, standing) for standing in asked} == {SECOND}
         bought = [found.probes for found in allowances(registry).values()]
         assert bought == [1_000_000, 2_000_000, 4_000_000]

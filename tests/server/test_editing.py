@@ -32,7 +32,7 @@ def test_a_question_is_foreseen_and_nothing_changes(client: httpx.Client, gauge:
     assert (said["kind"], said["did"], said["names"]) == ("ask", "registered", ["mean"])
     (query,) = said["queries"]
     assert (query["contract"], query["cadence"]) == ("exact", "every 2 s")
-    assert (query["technique"], query["bytes"]) == ("exact panes", 64)
+    assert (query["technique"], query["bytes"]) == ("windows of time", 64)
     assert query["plan"].startswith("mean, not registered\nAnswer every 2 s")
     assert inbox.waiting(gauge.home, set()) == []
     assert client.get("/v1/queries/mean").status_code == 404

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from streamgauge.plan.summary import STANDING
 from streamgauge.synopses import families, kind_named, registry
 from streamgauge.synopses.distinct.register_law import register_law
 from streamgauge.synopses.distinct.register_widths import WIDTHS, known_width
 from streamgauge.synopses.on_use import PLACES, answers
 from streamgauge.synopses.questions import Distinct, Quantile
+from streamgauge.work.summaries.offers import STANDING
 
 
 def test_the_places_of_kinds_are_what_the_kinds_say() -> None:

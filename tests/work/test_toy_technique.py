@@ -10,11 +10,14 @@ import pytest
 import streamgauge as sg
 from streamgauge.capacity.observed import observed
 from streamgauge.checks.work import check_work
+from streamgauge.contracts.guarantee import EXACT
 from streamgauge.engine.kept import kept
 from streamgauge.kernel.time import SECOND, instant
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan import technique
+from streamgauge.plan.offer import Offer
 from streamgauge.results.change_log import as_answers
+from tests.work.toy.technique import Toy
 
 pytestmark = pytest.mark.slow
 START = instant("2026-01-01T00:00:00Z")
@@ -24,8 +27,8 @@ ASKED = "CREATE QUERY n AS SELECT COUNT(*) FROM s [NOW]"
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line of the toy, before all others."""
-    names = ("tests.work.toy.technique", *technique.TECHNIQUES)
+    """The line of the toy, after all others: its offer decides."""
+    names = (*technique.TECHNIQUES, "tests.work.toy.technique")
     monkeypatch.setattr(technique, "TECHNIQUES", names)
 
 
@@ -59,6 +62,31 @@ def test_sql_explain_answers_restart_and_readers_reach_it(tmp_path: Path) -> Non
     assert values == [float(n) for n in range(1, 15)]
     assert [(part.what, part.count) for part in kept(again.home, "n")] == [("counts", 1)]
     assert observed(again.home).asked[0].kind == "latest"
+
+
+def test_who_wins_every_bid_answers_every_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Toy, "offer", lambda self, *_: Offer(self.name, EXACT, 0, 0.0, "nothing"))
+    gauge = stepped(tmp_path, rows_of(0, 10), "0")
+    asked = (
+        "SELECT AVG(v) FROM s [PARTITION BY k ROWS 1]",
+        "SELECT AVG(v) FROM s [PARTITION BY k ROWS 1] WITHIN 0.5 CONFIDENCE 90%",
+        "SELECT k, AVG(v) FROM s [RANGE 10 SECONDS] GROUP BY k",
+        "SELECT AVG(v) FROM s [ROWS 5]",
+        "SELECT AVG(v) FROM s [DECAY 10 SECONDS] EVERY 1 SECOND",
+        "SELECT APPROX_COUNT_DISTINCT(k) FROM s [RANGE 10 SECONDS]",
+        "SELECT MEDIAN(v) FROM s [RANGE 10 SECONDS]",
+    )
+    for number, text in enumerate(asked):
+        gauge.sql(f"CREATE QUERY q{number} AS {text}")
+    write_parquet(tmp_path / "rows" / "1.parquet", rows_of(10, 5))
+    while gauge.step():
+        pass
+    for number, text in enumerate(asked):
+        (newest,) = gauge.latest(f"q{number}")
+        assert newest.value == 14.0, text
+        assert "Toy count" in gauge.explain(f"q{number}"), text
 
 
 def test_answers_do_not_depend_on_cuts_shards_or_reloads(tmp_path: Path) -> None:

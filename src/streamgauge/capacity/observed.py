@@ -140,7 +140,7 @@ def _one(
     registry: Registry, standing: Standing, states: list[dict[str, StreamState]], shards: int
 ) -> tuple[Asked, str]:
     """One standing query as a workload has it, and the operator that it shares."""
-    technique = technique_of(registry, standing)
+    technique = technique_of(standing)
     if not technique.fed:
         return Asked("selection", 1), ""
     key = technique.key(registry, standing).text()

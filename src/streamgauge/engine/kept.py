@@ -44,7 +44,7 @@ def _kept_after(home: Home, epoch: int, name: str) -> list[Kept]:
 def _on_shard(
     home: Home, epoch: int, shard: int, registry: Registry, standing: Standing
 ) -> list[Kept]:
-    technique = technique_of(registry, standing)
+    technique = technique_of(standing)
     if technique.fed:
         return _of_fed(wire.read_state(home, epoch, shard), registry, standing)
     if not technique.takes(standing, shard, home.shards):

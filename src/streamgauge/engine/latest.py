@@ -73,7 +73,7 @@ def _operators(
 ) -> Iterator[PageOperator]:
     """The operators of a query that reads pages, on the shards that have a part in it."""
     for shard in range(home.shards):
-        if technique_of(registry, standing).takes(standing, shard, home.shards):
+        if technique_of(standing).takes(standing, shard, home.shards):
             held = wire.read_state(home, epoch, shard).operators
             operator = compiled_for(Site(home, shard), registry, standing, held)
             if operator is not None:
@@ -95,7 +95,7 @@ def rows_covered(home: Home, name: str) -> str:
 def _covered_after(home: Home, epoch: int, name: str) -> str:
     registry = registry_at(home, epoch)
     standing = registry.queries.get(name)
-    if standing is None or technique_of(registry, standing).fed:
+    if standing is None or technique_of(standing).fed:
         return ""
     for operator in _operators(home, epoch, registry, standing):
         coverage, until = operator.covered(standing)

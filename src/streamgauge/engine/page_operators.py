@@ -13,7 +13,7 @@ from streamgauge.plan.technique import Technique, technique_of, techniques
 
 def operator_name(registry: Registry, standing: Standing) -> str:
     """The name of the operator that a query belongs to, among those that read pages."""
-    technique = technique_of(registry, standing)
+    technique = technique_of(standing)
     return _name(technique, technique.key(registry, standing).text())
 
 
@@ -58,7 +58,7 @@ def _unfed(site: Site, registry: Registry) -> list[tuple[Technique, Standing]]:
     """Queries whose operators no stream feeds."""
 
     def find() -> list[tuple[Technique, Standing]]:
-        asked = ((technique_of(registry, one), one) for one in registry.queries.values())
+        asked = ((technique_of(one), one) for one in registry.queries.values())
         return [(technique, standing) for technique, standing in asked if not technique.fed]
 
     return site.once("unfed", find)
@@ -68,7 +68,7 @@ def compiled_for(
     site: Site, registry: Registry, standing: Standing, held: Mapping[str, PageOperator]
 ) -> PageOperator | None:
     """The operator of one query with all queries that share it, compiled; None where none is."""
-    technique = technique_of(registry, standing)
+    technique = technique_of(standing)
     name = operator_name(registry, standing)
     if technique.fed or name not in held:
         return None
@@ -76,7 +76,7 @@ def compiled_for(
     sharing = [
         one
         for one in registry.queries.values()
-        if technique_of(registry, one) is technique
+        if technique_of(one) is technique
         and technique.takes(one, site.shard, shards)
         and operator_name(registry, one) == name
     ]

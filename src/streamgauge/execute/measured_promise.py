@@ -32,7 +32,7 @@ def _budget_text(registry: Registry, standing: Standing) -> str:
         return f"{text}, its share of the capacity"
     if promise.cpu is None:
         return text
-    prices = registry.costs.of(kind_of(standing))
+    prices = registry.costs.of(kind_of(standing.asked))
     parts = (f"{name} {_plain(getattr(prices, name))} ns" for name in ("insert", "hit", "raw"))
     return f"{text} for {promise.cpu:g} cores, at {', '.join(parts)}"
 

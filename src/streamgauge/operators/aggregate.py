@@ -8,7 +8,15 @@ from typing import Any
 from streamgauge.kernel.errors import BindError
 from streamgauge.streams.schema import Schema
 from streamgauge.synopses.correlated.compared import AGGREGATES, SIGNS, Compared
-from streamgauge.synopses.questions import Distinct, Frequency, Moment, Quantile, Question, TopK
+from streamgauge.synopses.questions import (
+    Distinct,
+    Frequency,
+    JoinSize,
+    Moment,
+    Quantile,
+    Question,
+    TopK,
+)
 
 # The number of an aggregate is part of the compiled kernels and of nothing that is stored.
 CODES = {
@@ -99,7 +107,9 @@ class Aggregate:
             return TopK(int(argument))
         if self.name == "frequency":
             return Frequency(argument)
-        return Distinct() if self.name == "distinct" else Moment(2.0)
+        if self.name == "join_size":
+            return JoinSize(None)
+        return Distinct() if self.name in ("distinct", "set_size") else Moment(2.0)
 
     @property
     def paired(self) -> bool:

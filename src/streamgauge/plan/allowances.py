@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from streamgauge.kernel.time import Duration
 from streamgauge.plan.query import Query
-from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.standing import Standing
+from streamgauge.plan.view import View
 from streamgauge.promise.costs import Allowance, Kind
 from streamgauge.promise.promise import Promise
+
+if TYPE_CHECKING:
+    from streamgauge.plan.registry import Registry
 
 
 def promise_of(standing: Standing) -> Promise:
@@ -18,11 +23,12 @@ def promise_of(standing: Standing) -> Promise:
     return promise
 
 
-def kind_of(standing: Standing) -> Kind:
+def kind_of(asked: Query | View) -> Kind:
     """Whose prices a promising query pays: join, selection or aggregate."""
-    if isinstance(standing.asked, Query):
+    assert asked.promise is not None, f"{asked.name!r} prefers nothing"
+    if isinstance(asked, Query):
         return "aggregate"
-    return "join" if len(promise_of(standing).summaries) > 1 else "selection"
+    return "join" if len(asked.promise.summaries) > 1 else "selection"
 
 
 def tick_of(registry: Registry, standing: Standing) -> Duration:
@@ -57,7 +63,7 @@ def _allowance(
 ) -> Allowance:
     promise = promise_of(standing)
     if promise.bounded:
-        prices = registry.costs.of(kind_of(standing))
+        prices = registry.costs.of(kind_of(standing.asked))
         return Allowance.of(promise, prices, tick_of(registry, standing))
     shares = []
     for name in standing.asked.streams:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from streamgauge.kernel.errors import BindError
 from streamgauge.operators.evaluate import type_of
 from streamgauge.plan.bounds import bounded
-from streamgauge.plan.deferral import deferred
+from streamgauge.plan.former_offers import offer_now
+from streamgauge.plan.latest import deferred
 from streamgauge.plan.nodes import Numbers
-from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.registry import Registry, Standing, Taken
 from streamgauge.plan.summary import named_model
 from streamgauge.streams.schema import Schema
 
@@ -42,4 +43,13 @@ def answers_as_rows(standing: Standing, registry: Registry) -> Numbers:
     if deferred(query) and not bounded(query, registry.stream(query.stream)):
         sure = query.contract.confidence
     ends = (("value", "float"), ("low", "float"), ("high", "float"))
-    return Numbers(query, standing.model, sure, Schema(groups + ends))
+    schema = Schema(groups + ends)
+    return Numbers(query, standing.model, sure, schema, standing.technique)
+
+
+def alone(registry: Registry, node: Numbers, born: int = 0) -> Registry:
+    """What is declared, with one query whose answers are read as rows, and no other."""
+    asked, told = node.asked, Taken(node.technique, node.model)
+    technique, model = offer_now(registry, asked, told)
+    standing = Standing(0, asked, epoch=born, born=born, model=model, technique=technique)
+    return replace(registry, queries={standing.name: standing})

@@ -9,7 +9,7 @@ from streamgauge.plan.technique import technique_of
 def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     """The plan of a query as text, outermost first, as seen after an epoch."""
     standing = registry.query(name)
-    told = technique_of(registry, standing).explain(registry, standing, shards)
+    told = technique_of(standing).explain(registry, standing, shards)
     return "\n".join([_title(standing, epoch), _body(told.tree), *told.closing])
 
 

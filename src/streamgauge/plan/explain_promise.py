@@ -11,9 +11,7 @@ from streamgauge.kernel.time import duration_text
 from streamgauge.plan.promise_check import Source, sources_of
 from streamgauge.plan.promising import SelectionPlan, selection_plan
 from streamgauge.plan.query import Query
-from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.stratified import LAW
-from streamgauge.plan.techniques import taken
+from streamgauge.plan.registry import Registry
 from streamgauge.plan.view import View
 from streamgauge.promise.promise import Promise
 from streamgauge.promise.summary import Summary
@@ -149,30 +147,3 @@ def _overload(asked: Query | View, streams: int, shards: int) -> list[str]:
         f"{given}what was not looked up waits until its row leaves",
         f"placed by key over {shards} shards; all of them choose alike",
     ]
-
-
-def aggregate_lines(registry: Registry, standing: Standing, shards: int) -> list[tuple[str, str]]:
-    """Steps of a promising aggregate between the answer and the scan, outermost first."""
-    query = standing.query
-    assert query.promise is not None, "only of promising queries"
-    window, stream = query.resolve(registry.windows), registry.stream(query.stream)
-    (source,) = sources_of(query, query.promise, registry.windows)
-    every = query.answer.period if query.answer.kind == "every" else None
-    panes = duration_text(window.pane_width(stream.tick, every))
-    spends = f"spends {taken(query).spends}, shard {standing.id % shards} of {shards}"
-    named = f" ({query.window})" if isinstance(query.window, str) else ""
-    where = [(f"Where {query.where}", "spends 0")] if query.where is not None else []
-    return [
-        (f"Sample {query.select} in strata of {source.column}", spends),
-        (f"Window {window}{named}", f"spends 0, panes of {panes}, not shared"),
-        *where,
-    ]
-
-
-def aggregate_budget(query: Query) -> str:
-    """What becomes of the error that is owed, which nobody knows beforehand."""
-    confidence = f"{100.0 * query.contract.confidence:g}%"
-    return (
-        f"bars hold at {confidence} confidence by {LAW}; "
-        "each answer says whether it keeps the contract"
-    )

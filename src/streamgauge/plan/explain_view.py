@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.kernel.time import duration_text
+from streamgauge.plan.bidding import taken
 from streamgauge.plan.explaining import scan_note
 from streamgauge.plan.freshness import told
 from streamgauge.plan.keeping import changing_in, retained, scan_of
 from streamgauge.plan.memory import growing, growth, memory_of, own_memory
 from streamgauge.plan.nodes import Node, Scan, Stored, Windowed
+from streamgauge.plan.offer import Statistics
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import technique_of
 from streamgauge.plan.tree import lines
@@ -43,8 +45,10 @@ def explain_view(view: View, registry: Registry, *, shards: int, epoch: int) -> 
 
 
 def _placed(view: View, registry: Registry, shards: int) -> list[str]:
-    standing = registry.queries.get(view.name) or Standing(0, view)
-    return technique_of(registry, standing).place(registry, view, shards)
+    standing = registry.queries.get(view.name)
+    if standing is None or standing.asked != view:
+        standing = Standing(0, view, technique=taken(view, Statistics.of(registry, view)).technique)
+    return technique_of(standing).place(registry, view, shards)
 
 
 def _growth(streams: tuple[str, ...]) -> list[str]:

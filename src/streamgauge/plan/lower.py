@@ -10,7 +10,7 @@ from streamgauge.kernel.time import duration_text
 from streamgauge.language.statements import Ask, FromName, Select, Terms
 from streamgauge.language.statements import Query as Asked
 from streamgauge.operators.expression import Expr
-from streamgauge.plan import nonblocking, techniques
+from streamgauge.plan import bidding, nonblocking
 from streamgauge.plan.bind import bound
 from streamgauge.plan.bounds import refuse_bare_values
 from streamgauge.plan.extremes import extremes_of
@@ -75,7 +75,7 @@ def lower(
         The query as written, for people.
     """
     said = owed(terms)
-    for rewriting in () if said.promising else techniques.REWRITES:
+    for rewriting in () if said.promising else bidding.REWRITES:
         found = rewriting(name, node, said.contract_or(Contract()), said.answer)
         if found is not None:
             kept, regime, trend = said.history, said.regime, said.trend

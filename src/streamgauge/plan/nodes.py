@@ -93,7 +93,8 @@ class Stored(Node):
 class Numbers(Node):
     """The newest answers of a query of numbers: its groups, then value, low and high.
 
-    `model` names the synopsis the query is answered from, `confidence` how surely its bars hold.
+    `model` names the synopsis the query is answered from, `confidence` how surely its bars hold,
+    `technique` who answers it; plans of earlier releases do not say.
     """
 
     inputs_of: ClassVar[tuple[str, ...]] = ()
@@ -101,6 +102,7 @@ class Numbers(Node):
     model: str
     confidence: float
     schema: Schema
+    technique: str = ""
 
     @property
     def stream(self) -> str:
@@ -294,6 +296,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
             "all",
             "limit",
             "model",
+            "technique",
             "confidence",
             "changes",
         ),

@@ -10,8 +10,8 @@ from streamgauge.operators.expression import Expr, conjuncts
 from streamgauge.plan.budget import shares
 from streamgauge.plan.conditions import Derived, predicate_of
 from streamgauge.plan.correlated import correlated_of
-from streamgauge.plan.deferral import deferred
 from streamgauge.plan.families import Numbers, deferrable, family_of, newest
+from streamgauge.plan.latest import deferred
 from streamgauge.plan.members import NAMED
 from streamgauge.plan.nodes import Grouped, Node, Project, Scan
 from streamgauge.plan.query import Query, on_change

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
-from streamgauge.contracts.guarantee import Guarantee
+from streamgauge.contracts.guarantee import EXACT, Guarantee
+from streamgauge.operators.accumulate import FIELDS
+from streamgauge.plan.bounds import bounded
 from streamgauge.plan.query import Query
+from streamgauge.plan.view import View
 from streamgauge.synopses import choose
+from streamgauge.windows.window import Window
+
+if TYPE_CHECKING:
+    from streamgauge.plan.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +30,28 @@ class Statistics:
         Rows of one group and window, when known.
     bounds
         Whether rows are bounds that sources keep, and the newest of each series are asked for.
+    windows
+        Windows that queries may name.
     """
 
     groups: int = 2
     rows: int | None = None
     bounds: bool = False
+    windows: Mapping[str, Window] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, registry: Registry, asked: Query | View) -> Statistics:
+        """What is known of the rows of the streams that are declared."""
+        if isinstance(asked, View):
+            return cls(windows=registry.windows)
+        bounds = bounded(asked, registry.stream(asked.stream))
+        return cls(bounds=bounds, windows=registry.windows)
+
+    def window_of(self, query: Query) -> str:
+        """The kind of a query's window; empty for latest values and for several streams."""
+        if query.window is None or query.parts:
+            return ""
+        return query.resolve(self.windows).kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +105,17 @@ class Refusal:
 Bid: TypeAlias = Offer | Refusal
 
 
-class Technique(Protocol):
-    """A way of answering queries, which judges each query by itself."""
+def row_offer(name: str, row_cost: float = 1.0) -> Offer:
+    """The offer of who gives rows, which are as they are."""
+    return Offer(name, EXACT, 0, row_cost, "nothing")
 
-    name: str
 
-    def offer(self, query: Query, statistics: Statistics) -> Bid:
-        """What it would do for a query whose columns and window are known to fit."""
+def exact_offer(name: str, query: Query) -> Bid:
+    """The offer of accumulators, which spend nothing of the error and hold any contract on it."""
+    if query.contract.tolerance == "rank":
+        return Refusal(
+            name,
+            f"{query.select} has no rank to be wrong in",
+            f"query {query.name!r} asks for {query.contract}",
+        )
+    return Offer(name, EXACT, 8 * FIELDS, 1.0, "nothing")

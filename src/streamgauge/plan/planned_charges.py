@@ -15,7 +15,7 @@ def planned(registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]
     query = standing.asked
     if not isinstance(query, Query):
         return ()
-    technique = technique_of(registry, standing)
+    technique = technique_of(standing)
     found = [*technique.charges(registry, standing)]
     if _sees_late_rows(registry, query):
         found.append(PlannedCharge(LATE_ROWS))

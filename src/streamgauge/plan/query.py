@@ -293,7 +293,7 @@ class Query:
                 "write EVERY 10 SECONDS; in Python answer=every('10 s')",
             )
 
-    def resolve(self, windows: dict[str, Window]) -> Window:
+    def resolve(self, windows: Mapping[str, Window]) -> Window:
         """The window as a value, looked up by name where it is shared."""
         if isinstance(self.window, Window):
             return self.window

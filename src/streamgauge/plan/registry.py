@@ -6,14 +6,16 @@ registry everywhere, so it is never shipped, only replayed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from streamgauge.kernel.errors import BindError, StreamgaugeError
 from streamgauge.operators.functions import Function, Functions
 from streamgauge.plan.alert import Alert, StandingAlert, check_alert, refuse_watched
+from streamgauge.plan.bidding import taken
 from streamgauge.plan.bounds import bounded, columns_of, refuse_bare_values
+from streamgauge.plan.former_offers import FORMER, offer_now
 from streamgauge.plan.freshness import check_freshness
 from streamgauge.plan.missing import missing
 from streamgauge.plan.offer import Statistics
@@ -25,7 +27,6 @@ from streamgauge.plan.sink import Sink, StandingSink, check_delivered, refuse_de
 from streamgauge.plan.standing import Listed, Standing, Taken, asked, streams_of
 from streamgauge.plan.tables import CHANGES as TABLE_CHANGES
 from streamgauge.plan.tables import change_tables
-from streamgauge.plan.techniques import answering, chosen
 from streamgauge.plan.view import View
 from streamgauge.plan.widening import declared_again, kept_whole, widen
 from streamgauge.promise.costs import Costs
@@ -41,6 +42,10 @@ Record = dict[str, Any]
 PRICING = ("costs",)
 # Records that say what is asked; a page says of each query which offer was taken.
 ASKING = ("register", "alter", "shadow")
+# Records after which offers are taken: a window that is another now moves its queries.
+TAKING = (*ASKING, "window")
+# What whoever writes pages adds to them.
+DECIDED = ("taken", "born")
 
 
 @dataclass(slots=True)
@@ -93,10 +98,15 @@ class Registry:
         decided: list[Record] = []
         refused: list[StreamgaugeError] = []
         for record in records:
-            asking = record["do"] in ASKING
-            plain = {name: told for name, told in record.items() if name not in ("taken", "born")}
-            taken, errors = self._fold(plain if asking else record, epoch)
-            decided.append({**plain, "taken": taken, "born": epoch} if asking else record)
+            if record["do"] in TAKING:
+                record = {name: told for name, told in record.items() if name not in DECIDED}
+            found, errors = self._fold(record, epoch)
+            if record["do"] in ASKING:
+                record = {**record, "taken": found, "born": epoch}
+            elif record["do"] == "window" and (users := self._window_users(record["name"])):
+                offers = {user.name: Taken(user.technique, user.model) for user in users}
+                record = {**record, "taken": offers}
+            decided.append(record)
             refused += errors
         self.epoch = epoch
         return decided, refused
@@ -109,7 +119,7 @@ class Registry:
             self.changed = epoch
         if self.seed is None:
             self.seed = record.get("seed")
-        taken: list[Taken | None] = []
+        found: list[Taken | None] = []
         refused: list[StreamgaugeError] = []
         for change in _single(record):
             known = None
@@ -120,8 +130,8 @@ class Registry:
                     known = Taken(standing.technique, standing.model)
             except StreamgaugeError as error:
                 refused.append(error)
-            taken.append(known)
-        return taken, refused
+            found.append(known)
+        return found, refused
 
     def _apply_one(self, change: Record, epoch: int) -> None:
         do = change["do"]
@@ -130,7 +140,8 @@ class Registry:
         elif do == "drop stream":
             self._drop_stream(change["name"])
         elif do == "window":
-            self._put_window(change["name"], Window.from_dict(change["window"]), epoch)
+            told = {name: Taken(*offer) for name, offer in change.get("taken", {}).items()}
+            self._put_window(change["name"], Window.from_dict(change["window"]), epoch, told)
         elif do == "drop window":
             self._drop_window(change["name"])
         elif do in TABLE_CHANGES:
@@ -179,11 +190,11 @@ class Registry:
             )
 
     def _ask(self, change: Record, epoch: int) -> None:
-        taken = change.get("taken", ())
-        if taken is None:
+        offer = change.get("taken", ())
+        if offer is None:
             # It was refused when the page was written, and the page says why.
             return
-        query, told = asked(change["query"]), Taken(*taken) if taken else None
+        query, told = asked(change["query"]), Taken(*offer) if offer else None
         epoch = change.get("born", epoch)
         if change["do"] == "alter":
             self._alter(query, epoch, told)
@@ -308,7 +319,7 @@ class Registry:
             )
         del self.streams[name]
 
-    def _put_window(self, name: str, window: Window, epoch: int) -> None:
+    def _put_window(self, name: str, window: Window, epoch: int, told: Mapping[str, Taken]) -> None:
         old = self.windows.get(name)
         self.windows[name] = window
         users = self._window_users(name)
@@ -320,8 +331,10 @@ class Registry:
                 self.windows[name] = old
             raise
         for user in users:
-            self.queries[user.query.name] = replace(
-                user, version=user.version + 1, epoch=epoch, born=epoch
+            # What a query keeps of its rows is as it was; who keeps it depends on the window.
+            offer = told.get(user.name) or Taken(self._offered(user.query).technique, user.model)
+            self.queries[user.name] = replace(
+                user, version=user.version + 1, epoch=epoch, born=epoch, **offer._asdict()
             )
 
     def _window_users(self, name: str) -> list[Standing]:
@@ -360,21 +373,21 @@ class Registry:
                 self._refuse_changes(query, self.stream(name))
             self._bind(query)
             self._refuse_bare_values(query)
-        streams = [self.stream(name) for name in query.streams]
-        check_freshness(query, streams, self.windows)
-        if isinstance(query, Query):
-            return told or self._offered(query, streams[0])
-        for name in query.tables:
-            if name not in self.tables:
-                raise missing("table", name, self.tables)
-        check_promise(query, self.streams, self.summaries, self.windows)
-        return Taken()
+        check_freshness(query, [self.stream(name) for name in query.streams], self.windows)
+        if isinstance(query, View):
+            absent = next((name for name in query.tables if name not in self.tables), None)
+            if absent is not None:
+                raise missing("table", absent, self.tables)
+            check_promise(query, self.streams, self.summaries, self.windows)
+        return self._offered(query) if told is None else offer_now(self, query, told)
 
-    def _offered(self, query: Query, stream: Stream) -> Taken:
+    def _offered(self, asked: Query | View) -> Taken:
         """The offer that is taken, with the seed of what its synopsis keeps."""
-        technique, model = chosen(query, Statistics(bounds=bounded(query, stream)))
-        kept = kept_by(query, self.window_of(query), stream.tick)
-        return Taken(technique, seeded(model, self.seed, kept))
+        offer = taken(asked, Statistics.of(self, asked))
+        if not offer.model or isinstance(asked, View):
+            return Taken(offer.technique)
+        kept = kept_by(asked, self.window_of(asked), self.stream(asked.stream).tick)
+        return Taken(offer.technique, seeded(offer.model, self.seed, kept))
 
     def _bind(self, query: Query) -> None:
         query.bind(self.stream(query.stream), self.windows, self.functions, self.tables)
@@ -446,8 +459,8 @@ class Registry:
         """Read a snapshot."""
         streams = [Stream.from_dict(item) for item in data["streams"]]
         named = {stream.name: stream for stream in streams}
-        queries = [_named(Standing.from_dict(item), named) for item in data["queries"]]
-        return cls(
+        queries = [Standing.from_dict(item) for item in data["queries"]]
+        found = cls(
             data["epoch"],
             data["changed"],
             data["next_id"],
@@ -463,6 +476,10 @@ class Registry:
             {s.sink.name: s for s in map(StandingSink.from_dict, data.get("sinks", ()))},
             data.get("seed"),
         )
+        for one in [one for one in queries if one.technique in FORMER]:
+            offer = offer_now(found, one.asked, Taken(one.technique, one.model))
+            found.queries[one.name] = replace(one, technique=offer.technique)
+        return found
 
 
 def _single(record: Record) -> list[Record]:
@@ -473,17 +490,8 @@ def _single(record: Record) -> list[Record]:
         changes = [{**common, "query": query} for query in queries]
         if "taken" in record:
             pairs = zip(changes, record["taken"], strict=True)
-            return [{**change, "taken": taken} for change, taken in pairs]
+            return [{**change, "taken": offer} for change, offer in pairs]
         return changes
     if record["do"] in ("pause", "resume", "drop"):
         return [{"do": record["do"], "name": name} for name in record["names"]]
     return [record]
-
-
-def _named(standing: Standing, streams: dict[str, Stream]) -> Standing:
-    """A query with the technique that answers it, which earlier releases did not write down."""
-    query = standing.asked
-    if standing.technique or not isinstance(query, Query):
-        return standing
-    bounds = bounded(query, streams[query.stream])
-    return replace(standing, technique=answering(query, standing.model, bounds=bounds))

@@ -16,7 +16,7 @@ from streamgauge.plan.nodes import (
     Windowed,
     to_json,
 )
-from streamgauge.plan.registry import Standing
+from streamgauge.plan.standing import Standing
 from streamgauge.plan.view import View
 
 

@@ -58,7 +58,7 @@ def share(registry: Registry, stream: Stream) -> StreamPlan:
     for standing in registry.queries.values():
         if not isinstance(standing.asked, Query) or standing.asked.stream != stream.name:
             continue
-        technique = technique_of(registry, standing)
+        technique = technique_of(standing)
         if technique.fed:
             asked.append(standing)
             key = technique.key(registry, standing)
@@ -72,4 +72,4 @@ def share(registry: Registry, stream: Stream) -> StreamPlan:
 
 def piece_of(registry: Registry, standing: Standing) -> Key:
     """The operator that a query belongs to."""
-    return technique_of(registry, standing).key(registry, standing)
+    return technique_of(standing).key(registry, standing)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 from streamgauge.kernel.hashing import stable_hash
 from streamgauge.operators.predicate import Predicate
-from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
 from streamgauge.plan.technique import Columns, Key
@@ -150,15 +149,6 @@ class TableKey(Key):
 def is_word(schema: Schema, column: str) -> bool:
     """Whether a column is read as names."""
     return schema.type(column) in ("string", "bool")
-
-
-def of_window(registry: Registry, standing: Standing, kinds: tuple[str, ...]) -> bool:
-    """Whether a query of numbers is of one stream and a window of some kinds, without a budget."""
-    query = standing.asked
-    if not isinstance(query, Query) or query.parts or query.promise or query.window is None:
-        return False
-    window = registry.window_of(standing.query)
-    return window is not None and window.kind in kinds
 
 
 def owns_table(text: str, kinds: tuple[str, ...], *, synopsis: bool) -> bool:

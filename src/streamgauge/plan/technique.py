@@ -1,8 +1,8 @@
 """Techniques: the ways of answering queries, each a folder of `work/` and a line in `TECHNIQUES`.
 
-A technique says which queries it answers, what they must agree in to share an operator, which
-columns the operator reads, and what EXPLAIN prints. Its operators are in a module of their own,
-which is loaded when one is needed. Nothing else names a technique.
+A technique offers to answer queries (`plan/bidding.py` takes an offer), says what they must agree
+in to share an operator, which columns the operator reads, and what EXPLAIN prints. Its operators
+are in a module of their own, which is loaded when one is needed. Nothing else names a technique.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streamgauge.kernel.errors import BindError
 
 if TYPE_CHECKING:
+    from streamgauge.contracts.contract import Contract
+    from streamgauge.plan.offer import Bid, Statistics
+    from streamgauge.plan.query import Query
     from streamgauge.plan.registry import Registry, Standing
     from streamgauge.plan.view import View
     from streamgauge.streams.schema import Schema
     from streamgauge.streams.stream import Stream
 
-# In the order in which they are asked whether a query is theirs, and in which they answer.
+# In the order in which they are asked for offers, and in which they answer.
 TECHNIQUES = (
     "streamgauge.work.latest.technique",
     "streamgauge.work.deferral.technique",
@@ -101,7 +104,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Named(Key):
+class NamedKey(Key):
     """The key of an operator that reads its streams itself."""
 
     name: str
@@ -152,21 +155,30 @@ class Load:
 class Technique:
     """A way of answering queries.
 
+    `name` stands in the journal with each query whose offer was taken, so it never changes.
     `operators` is the module of its operators. With `fed` the engine hands them the rows of one
-    stream; otherwise they read the pages of their streams. `reports` are functions over a data
-    directory, by name, as "module:function"; `meter` names a class that turns what the operators
-    measured into records of the journal.
+    stream; otherwise they read the pages of their streams. With `rows` it answers views, otherwise
+    queries of numbers. With `budgeted` it may leave rows out, and is asked about queries with a
+    work budget alone. `reports` are functions over a data directory, by name, as
+    "module:function"; `meter` names a class that turns what the operators measured into records of
+    the journal.
     """
 
     name: ClassVar[str]
     operators: ClassVar[str]
     fed: ClassVar[bool] = True
+    rows: ClassVar[bool] = False
+    budgeted: ClassVar[bool] = False
     reports: ClassVar[Mapping[str, str]] = {}
     meter: ClassVar[str] = ""
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Whether it answers a query."""
+    def offer(self, asked: Any, statistics: Statistics) -> Bid:
+        """What it would do for a query or view whose columns and window are known to fit."""
         raise NotImplementedError
+
+    def owed(self, query: Query) -> Contract:
+        """The contract of a query as the law of an offer is to hold it: for each answer."""
+        return query.contract.at_once()
 
     def key(self, registry: Registry, standing: Standing) -> Key:
         """The operator that a query belongs to."""
@@ -216,30 +228,42 @@ def load(path: str) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _loaded(names: tuple[str, ...]) -> tuple[Technique, ...]:
-    return tuple(load(f"{name}:TECHNIQUE") for name in names)
+def _loaded(names: tuple[str, ...]) -> dict[str, Technique]:
+    found = [load(f"{name}:TECHNIQUE") for name in names]
+    return {known.name: known for known in found}
+
+
+@lru_cache(maxsize=8)
+def _able(names: tuple[str, ...], rows: bool, budgeted: bool) -> tuple[Technique, ...]:
+    every = _loaded(names).values()
+    return tuple(one for one in every if (one.rows, one.budgeted) == (rows, budgeted))
 
 
 def techniques() -> tuple[Technique, ...]:
     """All techniques, in order."""
-    return _loaded(TECHNIQUES)
+    return tuple(_loaded(TECHNIQUES).values())
 
 
-def technique_of(registry: Registry, standing: Standing) -> Technique:
-    """The technique that answers a query."""
-    for known in techniques():
-        if known.serves(registry, standing):
-            return known
-    raise BindError(
-        f"no technique answers query {standing.name!r}",
-        f"it asks {standing.asked}; known are {', '.join(t.name for t in techniques())}",
-        "run the release that registered it",
-    )
+def techniques_for(*, rows: bool, budgeted: bool) -> tuple[Technique, ...]:
+    """Those that are asked about views or queries of numbers, with or without a work budget."""
+    return _able(TECHNIQUES, rows, budgeted)
+
+
+def technique_of(standing: Standing) -> Technique:
+    """The technique that answers a query: the one whose offer was taken."""
+    known = _loaded(TECHNIQUES).get(standing.technique)
+    if known is None:
+        raise BindError(
+            f"no technique answers query {standing.name!r}",
+            f"{standing.technique!r} was to; known are {', '.join(_loaded(TECHNIQUES))}",
+            "run the release that registered it",
+        )
+    return known
 
 
 def technique(name: str) -> Technique:
     """A technique by name."""
-    return next(known for known in techniques() if known.name == name)
+    return _loaded(TECHNIQUES)[name]
 
 
 def technique_of_state(text: str) -> Technique:

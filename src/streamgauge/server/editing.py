@@ -29,10 +29,11 @@ from streamgauge.language.statements import (
     Statement,
 )
 from streamgauge.language.words import RESERVED, not_names, words
+from streamgauge.plan.bidding import taken
 from streamgauge.plan.memory import memory_of
+from streamgauge.plan.offer import Statistics
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
-from streamgauge.plan.techniques import taken
 from streamgauge.plan.view import View
 from streamgauge.server.access import Caller, Name, Reader
 from streamgauge.server.desk import AtDesk, Desk
@@ -248,7 +249,7 @@ class _Checking:
             "answers": "rows" if isinstance(asked, View) else "numbers",
             "contract": asked.owed,
             "cadence": str(asked.answer),
-            **_cost(asked),
+            **_cost(registry, asked),
             "plan": self.desk.problems.hidden(f"{title}\n{plan}"),
         }
 
@@ -274,12 +275,12 @@ def kind_of(statement: Statement) -> str:
     return spaced.strip()
 
 
-def _cost(asked: Query | View) -> dict[str, Any]:
+def _cost(registry: Registry, asked: Query | View) -> dict[str, Any]:
     """Who would answer a query, what of the error it spends, and what it keeps."""
+    offer = taken(asked, Statistics.of(registry, asked))
     if isinstance(asked, View):
         kind, why = memory_of(asked.plan)
-        return {"technique": "rows", "spends": f"keeps {why} ({kind})", "bytes": None}
-    offer = taken(asked)
+        return {"technique": offer.technique, "spends": f"keeps {why} ({kind})", "bytes": None}
     return {"technique": offer.technique, "spends": offer.spends, "bytes": offer.nbytes}
 
 

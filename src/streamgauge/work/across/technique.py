@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamgauge.plan.across import owner
-from streamgauge.plan.explain_across import across_budget, across_lines
+from streamgauge.kernel.hashing import stable_hash
+from streamgauge.plan.offer import Bid, Refusal, Statistics
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
-from streamgauge.plan.technique import Columns, Explanation, Named, PlannedCharge, Technique
+from streamgauge.plan.technique import Columns, Explanation, NamedKey, PlannedCharge, Technique
+from streamgauge.work.across.explain import across_budget, across_lines
+from streamgauge.work.across.offers import sketches
 
 
 class Across(Technique):
@@ -19,13 +21,13 @@ class Across(Technique):
     operators = "streamgauge.work.across.operator"
     fed = False
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Queries of numbers over several streams."""
-        return isinstance(standing.asked, Query) and bool(standing.asked.parts)
+    def offer(self, asked: Query, statistics: Statistics) -> Bid:
+        """A sketch for each of several streams."""
+        return sketches(self.name, asked) if asked.parts else Refusal(self.name)
 
-    def key(self, registry: Registry, standing: Standing) -> Named:
+    def key(self, registry: Registry, standing: Standing) -> NamedKey:
         """Each query has sketches of its own."""
-        return Named(standing.key)
+        return NamedKey(standing.key)
 
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """One shard has all of a query."""
@@ -48,8 +50,13 @@ class Across(Technique):
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """One branch for each stream."""
-        tree = across_lines(registry, standing, shards=shards)
+        tree = across_lines(registry, standing, f"shard {owner(standing.name, shards)}")
         return Explanation(tree, [across_budget(standing)])
+
+
+def owner(name: str, shards: int) -> int:
+    """The shard that a question across streams lives on."""
+    return stable_hash(name) % shards
 
 
 TECHNIQUE = Across()

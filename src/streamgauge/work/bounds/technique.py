@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streamgauge.contracts.causes import FILTER
-from streamgauge.plan.bounds import bounded, bounds_budget, bounds_lines
+from streamgauge.contracts.guarantee import EXACT, Guarantee
+from streamgauge.plan.bounds import ANSWERED, bounds_budget, bounds_lines
 from streamgauge.plan.explaining import fed_explanation, shared_words
+from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Columns, Explanation, Key, PlannedCharge, Technique
@@ -17,6 +19,10 @@ from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 
 STATE = "bounds"
+# The last answer of a cell, as numbers; the bounds are shared by all queries.
+CELL_BYTES = 9 * 8
+# A row changes one bound; the teams of its series are worked out once for all their queries.
+ROW_COST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +54,15 @@ class SourceBounds(Technique):
     name = BoundsKey.technique
     operators = "streamgauge.work.bounds.operator"
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Queries over latest values of a stream with a width."""
-        query = standing.asked
-        if not isinstance(query, Query) or query.promise is not None:
-            return False
-        return bounded(query, registry.stream(query.stream))
+    def offer(self, asked: Query, statistics: Statistics) -> Bid:
+        """The width that is owed, for sure; it is shared out among the sources."""
+        if not statistics.bounds or asked.select.name not in ANSWERED:
+            return Refusal(self.name)
+        contract = asked.contract
+        if contract.tolerance == "exact":
+            return Offer(self.name, EXACT, CELL_BYTES, ROW_COST, "nothing")
+        law = Guarantee(contract.tolerance, contract.within, 0.0)
+        return Offer(self.name, law, CELL_BYTES, ROW_COST, str(contract))
 
     def key(self, registry: Registry, standing: Standing) -> BoundsKey:
         """All of a stream share its bounds."""

@@ -13,8 +13,10 @@ from streamgauge.plan.explaining import (
     where_steps,
     window_step,
 )
+from streamgauge.plan.offer import Bid, Refusal, Statistics, exact_offer
+from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.table_key import TableKey, of_window, owns_table
+from streamgauge.plan.table_key import TableKey, owns_table
 from streamgauge.plan.technique import Explanation, Technique
 
 STATE = "decay"
@@ -33,9 +35,11 @@ class Decay(Technique):
     name = DecayKey.technique
     operators = "streamgauge.work.decay.operator"
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Queries over a decaying window."""
-        return of_window(registry, standing, ("decay",))
+    def offer(self, asked: Query, statistics: Statistics) -> Bid:
+        """Exact answers over a decaying window."""
+        if statistics.window_of(asked) != "decay" or asked.select.summary:
+            return Refusal(self.name)
+        return exact_offer(self.name, asked)
 
     def key(self, registry: Registry, standing: Standing) -> DecayKey:
         """One table for all aggregates of one half-life."""

@@ -5,19 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from streamgauge.contracts.causes import BY_TIMER, BY_WATCH
-from streamgauge.plan.bounds import bounded
+from streamgauge.contracts.contract import Contract
+from streamgauge.contracts.guarantee import EXACT, Guarantee
 from streamgauge.plan.explain_deferral import deferral_budget, deferral_lines
 from streamgauge.plan.explaining import exact_budget, fed_explanation, shared_words
 from streamgauge.plan.latest import deferred
+from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Columns, Explanation, Key, PlannedCharge, Technique
 from streamgauge.streams.schema import Schema
 
 STATE = "drift"
+# Last answer, its tick, deadline, credit, hits, misses, drift and variance, as numbers.
+CELL_BYTES = 8 * 8
+# A row moves its series once for all queries; members are read when a cell is due, which for a
+# timer on a random walk is at 2 to 25 ticks in 100.
+ROW_COST = 0.25
+ASSUMES = "fidelity over time: share of ticks with rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +65,15 @@ class Deferral(Technique):
         "deferral columns": "streamgauge.work.deferral.report:DEFERRALS",
     }
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Queries over latest values that may be wrong for some of the time, or need cells."""
-        query = standing.asked
-        if not isinstance(query, Query) or query.promise is not None or query.parts:
-            return False
-        return deferred(query) and not bounded(query, registry.stream(query.stream))
+    def offer(self, asked: Query, statistics: Statistics) -> Bid:
+        """The width that is owed, over the share of ticks that is owed."""
+        if not deferred(asked) or statistics.bounds:
+            return Refusal(self.name)
+        return _offer(asked.contract)
+
+    def owed(self, query: Query) -> Contract:
+        """The contract over time."""
+        return query.contract
 
     def key(self, registry: Registry, standing: Standing) -> DeferralKey:
         """One operator for the queries over the same column."""
@@ -93,6 +105,31 @@ class Deferral(Technique):
         exact = query.contract.tolerance == "exact"
         budget = exact_budget(standing) if exact else deferral_budget(query)
         return fed_explanation(registry, standing, steps, read, [budget])
+
+
+@lru_cache(maxsize=256)
+def _offer(contract: Contract) -> Offer:
+    """The offer for a contract, which thousands of queries may share."""
+    law = fidelity(contract)
+    spends = (
+        "nothing" if law is EXACT else f"{contract.words(over_time=True)}, over ticks with rows"
+    )
+    return Offer(Deferral.name, law, CELL_BYTES, ROW_COST, spends)
+
+
+def fidelity(contract: Contract) -> Guarantee:
+    """The law of a deferred query, over the ticks at which its stream has rows.
+
+    Examples
+    --------
+    >>> fidelity(Contract.relative(0.01, confidence=0.9)).assumes
+    ('fidelity over time: share of ticks with rows',)
+    """
+    if contract.tolerance == "exact":
+        return EXACT
+    law = contract.tolerance
+    chance = round(1.0 - contract.confidence, 12)
+    return Guarantee(law, contract.within, chance, assumes=(ASSUMES,))
 
 
 TECHNIQUE = Deferral()

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from streamgauge.plan.bounds import bounded
 from streamgauge.plan.explaining import exact_budget, fed_explanation, shared_words
-from streamgauge.plan.latest import deferred
+from streamgauge.plan.offer import Bid, Refusal, Statistics, exact_offer
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Columns, Explanation, Key, Technique
@@ -47,14 +46,12 @@ class LatestValues(Technique):
     name = LatestKey.technique
     operators = "streamgauge.work.latest.operator"
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Queries without a window that are not put off and not of bounds."""
-        query = standing.asked
-        if not isinstance(query, Query) or query.window is not None or query.parts:
-            return False
-        if query.promise is not None or bounded(query, registry.stream(query.stream)):
-            return False
-        return not deferred(query)
+    def offer(self, asked: Query, statistics: Statistics) -> Bid:
+        """Exact answers to queries without a window that are not of bounds and not of cells."""
+        cells = asked.over or asked.members or asked.group_by
+        if asked.window is not None or asked.parts or statistics.bounds or cells:
+            return Refusal(self.name)
+        return exact_offer(self.name, asked)
 
     def key(self, registry: Registry, standing: Standing) -> LatestKey:
         """One operator for the queries over the same columns."""

@@ -100,7 +100,7 @@ class Meter:
             for standing in registry.queries.values():
                 promise = standing.asked.promise
                 if promise is not None and promise.cpu is not None:
-                    found.add(kind_of(standing))
+                    found.add(kind_of(standing.asked))
             self._asked = (registry.changed, frozenset(found))
         return self._asked[1]
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from streamgauge.plan.allowances import kind_of
 from streamgauge.plan.explain_promise import promise_lines
+from streamgauge.plan.offer import Bid, Refusal, Statistics, row_offer
 from streamgauge.plan.promising import is_spread, join_owner, join_plan
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Columns, Named, Technique
+from streamgauge.plan.technique import Columns, NamedKey, Technique
 from streamgauge.plan.view import View
 
 
@@ -18,15 +19,16 @@ class BudgetedJoins(Technique):
     name = "joins under a work budget"
     operators = "streamgauge.work.promise.joins"
     fed = False
+    rows = True
+    budgeted = True
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Views of several streams with a preference."""
-        view = standing.asked
-        return isinstance(view, View) and view.promise is not None and kind_of(standing) == "join"
+    def offer(self, asked: View, statistics: Statistics) -> Bid:
+        """Rows that are true, as many of them as the budget allows."""
+        return row_offer(self.name) if kind_of(asked) == "join" else Refusal(self.name)
 
-    def key(self, registry: Registry, standing: Standing) -> Named:
+    def key(self, registry: Registry, standing: Standing) -> NamedKey:
         """Each query looks up pairs of its own choice."""
-        return Named(standing.key)
+        return NamedKey(standing.key)
 
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """Shards that share the keys of a join choose alike; a join without its key is on one."""

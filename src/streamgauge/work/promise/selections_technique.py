@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 from streamgauge.plan.allowances import kind_of
 from streamgauge.plan.explain_promise import promise_lines
+from streamgauge.plan.offer import Bid, Refusal, Statistics, row_offer
 from streamgauge.plan.promising import selection_plan
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Columns, Named, Technique
+from streamgauge.plan.technique import Columns, NamedKey, Technique
 from streamgauge.plan.view import View
 
 
@@ -19,20 +20,19 @@ class BudgetedSelections(Technique):
     name = "selections under a work budget"
     operators = "streamgauge.work.promise.selections"
     fed = False
+    rows = True
+    budgeted = True
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Views of one stream with a preference."""
-        view = standing.asked
-        if not isinstance(view, View) or view.promise is None:
-            return False
-        return kind_of(standing) == "selection"
+    def offer(self, asked: View, statistics: Statistics) -> Bid:
+        """Rows that are true, as many of them as the budget allows."""
+        return row_offer(self.name) if kind_of(asked) == "selection" else Refusal(self.name)
 
-    def key(self, registry: Registry, standing: Standing) -> Named:
+    def key(self, registry: Registry, standing: Standing) -> NamedKey:
         """Those of one stream and window keep their rows together."""
         plan = selection_plan(standing.view)
         assert plan is not None, f"{standing.name!r} selects no rows of one stream"
         window = None if plan.window is None else plan.window.as_dict()
-        return Named(json.dumps([plan.stream, window]))
+        return NamedKey(json.dumps([plan.stream, window]))
 
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """One shard has all of a query."""

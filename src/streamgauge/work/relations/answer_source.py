@@ -27,8 +27,9 @@ from streamgauge.log.journal import Page
 from streamgauge.operators import emission
 from streamgauge.operators.delta import Delta, joined
 from streamgauge.operators.upsert import Current, Upserts, stacked, upserted
+from streamgauge.plan.answers_as_rows import alone
 from streamgauge.plan.nodes import Numbers
-from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.registry import Registry
 from streamgauge.plan.sharing import share
 from streamgauge.results.blocks import bars_kept
 
@@ -103,21 +104,12 @@ class AnswerSource:
         return self._run
 
     def _compile(self) -> StreamRun:
-        registry = self.registry
-        alone = Registry(
-            streams=registry.streams,
-            windows=registry.windows,
-            functions=registry.functions,
-            tables=registry.tables,
-        )
-        born = self.state.seated
-        standing = Standing(0, self.node.asked, epoch=born, born=born, model=self.node.model)
-        alone.queries = {standing.name: standing}
+        asked = alone(self.registry, self.node, self.state.seated)
         stream = self.registry.stream(self.node.stream)
         # The groups of all shards.
         whole = replace(self.home, shards=1)
-        run = StreamRun(whole, 0, share(alone, stream), alone, self.state.stream)
-        before = self._as_before(alone)
+        run = StreamRun(whole, 0, share(asked, stream), asked, self.state.stream)
+        before = self._as_before(asked)
         if before is not None:
             # First with the members it had, so that keys that are gone are told.
             replace(run, registry=before).compile()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
+from streamgauge.plan.answers_as_rows import alone
 from streamgauge.plan.explaining import plain_columns
 from streamgauge.plan.nodes import Numbers, Scan
+from streamgauge.plan.offer import Bid, Statistics, row_offer
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.selections import group_of, selection_of, shard_with
+from streamgauge.plan.selections import group_of, shard_with
 from streamgauge.plan.sharing import share
-from streamgauge.plan.technique import Columns, Named, Technique
+from streamgauge.plan.technique import Columns, NamedKey, Technique
 from streamgauge.plan.view import View
 
 
@@ -20,15 +21,15 @@ class Relations(Technique):
     name = "relations"
     operators = "streamgauge.work.relations.operator"
     fed = False
+    rows = True
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Views that no budget bounds and that are more than a selection."""
-        view = standing.asked
-        return isinstance(view, View) and view.promise is None and selection_of(view) is None
+    def offer(self, asked: View, statistics: Statistics) -> Bid:
+        """Any view, as changes from one instant to the next."""
+        return row_offer(self.name, row_cost=8.0)
 
-    def key(self, registry: Registry, standing: Standing) -> Named:
+    def key(self, registry: Registry, standing: Standing) -> NamedKey:
         """Views over the same streams keep their rows together."""
-        return Named(group_of(standing.view))
+        return NamedKey(group_of(standing.view))
 
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """One shard has all of a view."""
@@ -58,10 +59,7 @@ class Relations(Technique):
 
 def _asked(registry: Registry, node: Numbers) -> Columns:
     """The columns that a query of numbers reads, whose answers are rows of a view."""
-    alone = replace(registry, queries={})
-    standing = Standing(0, node.asked, epoch=0, born=0, model=node.model)
-    alone.queries = {standing.name: standing}
-    plan = share(alone, registry.stream(node.stream))
+    plan = share(alone(registry, node), registry.stream(node.stream))
     return Columns(
         plain_columns(node.asked, plan.numbers()), plain_columns(node.asked, plan.words())
     )

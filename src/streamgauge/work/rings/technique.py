@@ -13,8 +13,10 @@ from streamgauge.plan.explaining import (
     where_steps,
     window_step,
 )
+from streamgauge.plan.offer import Bid, Refusal, Statistics, exact_offer
+from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.table_key import TableKey, of_window, owns_table
+from streamgauge.plan.table_key import TableKey, owns_table
 from streamgauge.plan.technique import Explanation, Technique
 
 STATE = "ring"
@@ -34,9 +36,11 @@ class Rings(Technique):
     name = RingKey.technique
     operators = "streamgauge.work.rings.operator"
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Queries over the newest rows."""
-        return of_window(registry, standing, WINDOWS)
+    def offer(self, asked: Query, statistics: Statistics) -> Bid:
+        """Exact answers over the newest rows."""
+        if statistics.window_of(asked) not in WINDOWS or asked.select.summary:
+            return Refusal(self.name)
+        return exact_offer(self.name, asked)
 
     def key(self, registry: Registry, standing: Standing) -> RingKey:
         """One table for all aggregates."""

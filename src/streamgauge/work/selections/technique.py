@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from streamgauge.plan.offer import Bid, Refusal, Statistics, row_offer
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.selections import selection_of
-from streamgauge.plan.technique import Columns, Named, Technique
+from streamgauge.plan.technique import Columns, NamedKey, Technique
 from streamgauge.plan.view import View
 
 
@@ -16,17 +17,17 @@ class Selections(Technique):
     name = "selections"
     operators = "streamgauge.work.selections.operator"
     fed = False
+    rows = True
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
+    def offer(self, asked: View, statistics: Statistics) -> Bid:
         """Views that need no memory."""
-        view = standing.asked
-        return isinstance(view, View) and view.promise is None and selection_of(view) is not None
+        return Refusal(self.name) if selection_of(asked) is None else row_offer(self.name)
 
-    def key(self, registry: Registry, standing: Standing) -> Named:
+    def key(self, registry: Registry, standing: Standing) -> NamedKey:
         """One index for each stream."""
         selection = selection_of(standing.view)
         assert selection is not None, "served"
-        return Named(selection.stream)
+        return NamedKey(selection.stream)
 
     def takes(self, standing: Standing, shard: int, shards: int) -> bool:
         """Selections are spread by their numbers."""

@@ -17,13 +17,15 @@ from streamgauge.plan.explaining import (
     window_step,
 )
 from streamgauge.plan.memory import growth
+from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
+from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
-from streamgauge.plan.table_key import TableKey, of_window, owns_table
+from streamgauge.plan.table_key import TableKey, owns_table
 from streamgauge.plan.technique import Explanation, PlannedCharge, Technique, load
-from streamgauge.plan.techniques import taken
 from streamgauge.streams.schema import Schema
-from streamgauge.synopses.choose import Refusal, full_bytes
+from streamgauge.synopses import choose
+from streamgauge.work.summaries.offers import kept_values, synopsis
 
 CODES = "streamgauge.work.summaries.names:counts_numbers"
 WINDOWS = {"now": "panes", "range": "panes", "landmark": "landmark"}
@@ -47,9 +49,13 @@ class Summaries(Technique):
     name = SketchKey.technique
     operators = "streamgauge.work.summaries.opening"
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Queries over windows of time for which a sketch was chosen."""
-        return bool(standing.model) and of_window(registry, standing, tuple(WINDOWS))
+    def offer(self, asked: Query, statistics: Statistics) -> Bid:
+        """Every value kept where answers are to be exact, else the smallest sketch that does."""
+        if statistics.window_of(asked) not in WINDOWS or not asked.select.summary:
+            return Refusal(self.name)
+        if asked.contract.tolerance == "exact":
+            return kept_values(self.name, asked, statistics)
+        return synopsis(self.name, asked, statistics)
 
     def key(self, registry: Registry, standing: Standing) -> SketchKey:
         """One table for all lengths and questions to the same sketch."""
@@ -81,39 +87,36 @@ class Summaries(Technique):
             *where_steps(key),
         ]
         read = read_by_table(registry.stream(query.stream), key)
-        return fed_explanation(registry, standing, steps, read, [_budget(standing)])
+        return fed_explanation(registry, standing, steps, read, [self._budget(registry, standing)])
+
+    def _budget(self, registry: Registry, standing: Standing) -> str:
+        """What is left of the error that is owed, and what else was thought of."""
+        contract = standing.query.contract
+        if contract.tolerance == "exact":
+            return exact_budget(standing)
+        guarantee = named_model(standing.model).guarantee
+        chance = max(0.0, round(1.0 - contract.confidence - guarantee.delta, 9))
+        kept, left = max(0.0, contract.within - guarantee.epsilon), 100.0 * chance
+        lines = [f"kept back {kept:.3g} of {contract.within:g}, {left:.3g}% of the chance to fail"]
+        others = self._others(registry, standing.query)
+        return "\n".join([*lines, *(f"not {other.name}: {other.reason}" for other in others)])
+
+    def _others(self, registry: Registry, query: Query) -> list[choose.Refusal]:
+        """Sketches that would hold the contract too, and why another was chosen."""
+        bid = self.offer(query, Statistics.of(registry, query))
+        refused = bid.others if isinstance(bid, Offer) else ()
+        return [other for other in refused if other.reason.startswith("takes")]
 
 
 def _sketch_step(standing: Standing, key: SketchKey, shards: int) -> Step:
     model, query = key.model(), standing.query
-    size = f"{full_bytes(model):,} bytes a group and pane"
+    size = f"{choose.full_bytes(model):,} bytes a group and pane"
     if model.guarantee.law == "exact":
         size = "every value kept"
         if key.kind == "landmark":
             size += f", state {growth((query.stream,))}"
     text = f"Summarise {query.select}{by_groups(key)} in {model!r}"
     return text, f"spends {model.guarantee}, {size}, {key.place(shards)}"
-
-
-def _budget(standing: Standing) -> str:
-    """What is left of the error that is owed, and what else was thought of."""
-    contract = standing.query.contract
-    if contract.tolerance == "exact":
-        return exact_budget(standing)
-    guarantee = named_model(standing.model).guarantee
-    chance = max(0.0, round(1.0 - contract.confidence - guarantee.delta, 9))
-    kept = max(0.0, contract.within - guarantee.epsilon)
-    lines = [
-        f"kept back {kept:.3g} of {contract.within:g}, {100 * chance:.3g}% of the chance to fail"
-    ]
-    lines += [f"not {other.name}: {other.reason}" for other in _others(standing)]
-    return "\n".join(lines)
-
-
-def _others(standing: Standing) -> list[Refusal]:
-    """Sketches that would hold the contract too, and why another was chosen."""
-    refused = taken(standing.query).others
-    return [other for other in refused if other.reason.startswith("takes")]
 
 
 TECHNIQUE = Summaries()

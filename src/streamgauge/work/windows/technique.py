@@ -17,8 +17,10 @@ from streamgauge.plan.explaining import (
     where_steps,
     window_step,
 )
+from streamgauge.plan.offer import Bid, Refusal, Statistics, exact_offer
+from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.table_key import TableKey, of_window, owns_table
+from streamgauge.plan.table_key import TableKey, owns_table
 from streamgauge.plan.technique import Explanation, Technique
 
 WINDOWS = {"now": "panes", "range": "panes", "landmark": "landmark"}
@@ -37,9 +39,11 @@ class Windows(Technique):
     name = PaneKey.technique
     operators = "streamgauge.work.windows.operator"
 
-    def serves(self, registry: Registry, standing: Standing) -> bool:
-        """Queries over windows of time that an accumulator answers."""
-        return of_window(registry, standing, tuple(WINDOWS)) and not standing.model
+    def offer(self, asked: Query, statistics: Statistics) -> Bid:
+        """Exact answers of aggregates over windows of time that an accumulator gives."""
+        if statistics.window_of(asked) not in WINDOWS or asked.select.summary:
+            return Refusal(self.name)
+        return exact_offer(self.name, asked)
 
     def key(self, registry: Registry, standing: Standing) -> PaneKey:
         """One table for all lengths and aggregates."""

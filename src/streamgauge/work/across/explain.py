@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from streamgauge.contracts.guarantee import EXACT
-from streamgauge.plan.across import combined_law, owner
 from streamgauge.plan.part import Part
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
 from streamgauge.synopses.choose import full_bytes
+from streamgauge.work.across.offers import combined_law
 
 
-def across_lines(
-    registry: Registry, standing: Standing, *, shards: int
-) -> list[tuple[int, str, str]]:
+def across_lines(registry: Registry, standing: Standing, place: str) -> list[tuple[int, str, str]]:
     """The plan as lines of depth, text and note."""
     query, model = standing.query, named_model(standing.model)
     size = f"{full_bytes(model):,} bytes a stream and pane"
-    place = f"shard {owner(standing.name, shards)}"
     spends = f"spends {model.guarantee} of each stream, {size}, {place}"
     lines = [
         (0, f"Answer {query.answer}", f"owed {query.contract}"),

@@ -1,8 +1,8 @@
-"""Techniques: who can answer a query, and whose offer is taken.
+"""Bidding: which techniques offer to hold the contract of a query, and whose offer is taken.
 
-A technique is a file and a line in `TECHNIQUES`. It looks at a query and offers to hold its
-contract, or says what keeps it from that. Of the offers the one with the least work for a row is
-taken, of those the smallest.
+Each technique (`plan/technique.py`) looks at a query and offers to hold its contract, or says what
+keeps it from that. Of the offers the one with the least work for a row is taken, of those the
+smallest, and the technique that made it answers.
 """
 
 from __future__ import annotations
@@ -12,30 +12,16 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from streamgauge.contracts.contract import Contract
-from streamgauge.kernel.errors import ContractUnsatisfiable
-from streamgauge.plan.across import AcrossStreams, asked_across
-from streamgauge.plan.deferral import Deferral, deferred
-from streamgauge.plan.exact_work import ExactWork
-from streamgauge.plan.filtered import Filtered
+from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.plan.nodes import Node
-from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics, Technique
+from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
 from streamgauge.plan.query import Cadence, Query
 from streamgauge.plan.rewrites.join_size import join_size
 from streamgauge.plan.rewrites.set_size import set_size
 from streamgauge.plan.rewrites.top_list import top_list
-from streamgauge.plan.seeds import kept_whole
-from streamgauge.plan.stratified import Stratified
-from streamgauge.plan.summary import KeptValues, Synopses
+from streamgauge.plan.technique import Technique, techniques, techniques_for
+from streamgauge.plan.view import View
 
-TECHNIQUES: tuple[Technique, ...] = (
-    ExactWork(),
-    Filtered(),
-    Deferral(),
-    KeptValues(),
-    Synopses(),
-    AcrossStreams(),
-)
-PROMISING: Technique = Stratified()
 # The share that is named where the width asked for is no share.
 USUAL = 0.01
 # Plans over rows that become queries of numbers when a tolerance is given.
@@ -43,29 +29,30 @@ Rewrite: TypeAlias = Callable[[str, Node, Contract, Cadence], list[Query] | None
 REWRITES: tuple[Rewrite, ...] = (top_list, set_size, join_size)
 
 
-def bids(query: Query, statistics: Statistics) -> tuple[list[Offer], list[Refusal]]:
-    """What all techniques say to a query: offers, the least work first, and refusals."""
-    # Who may leave rows out is asked nothing of those who look at all of them.
-    able = TECHNIQUES if query.promise is None else (PROMISING,)
-    said = [_gated(query, technique.offer(query, statistics), statistics) for technique in able]
+def bids(asked: Query | View, statistics: Statistics) -> tuple[list[Offer], list[Refusal]]:
+    """What techniques say to a query: offers, the least work first, and refusals.
+
+    Who may leave rows out is asked nothing of those who look at all of them.
+    """
+    able = techniques_for(rows=isinstance(asked, View), budgeted=asked.promise is not None)
+    said = [_gated(known, asked, known.offer(asked, statistics), statistics) for known in able]
     offers = [bid for bid in said if isinstance(bid, Offer)]
     offers.sort(key=lambda offer: (offer.row_cost, offer.nbytes))
     return offers, [bid for bid in said if isinstance(bid, Refusal)]
 
 
-def _gated(query: Query, bid: Bid, statistics: Statistics) -> Bid:
-    """An offer that holds the contract; under a work budget any, since that decides the width."""
-    if not isinstance(bid, Offer) or query.promise is not None:
+def _gated(known: Technique, asked: Query | View, bid: Bid, statistics: Statistics) -> Bid:
+    """An offer, if its law holds what is owed."""
+    # Rows are given as they are: no number of them can be wrong.
+    if not isinstance(bid, Offer) or isinstance(asked, View):
         return bid
-    question = asked_across(query) if query.parts else query.select.question()
-    owed = query.contract if bid.technique == Deferral.name else query.contract.at_once()
-    if bid.guarantee.holds(owed, question, statistics.rows):
+    if bid.guarantee.holds(known.owed(asked), asked.select.question(), statistics.rows):
         return bid
-    what = f"{bid.technique} does not hold {query.select} {query.contract}"
+    what = f"{bid.technique} does not hold {asked.select} {asked.contract}"
     return Refusal(bid.technique, what, f"its error is {bid.guarantee}")
 
 
-def taken(query: Query, statistics: Statistics | None = None) -> Offer:
+def taken(asked: Query | View, statistics: Statistics | None = None) -> Offer:
     """The offer that is taken, or ContractUnsatisfiable with the nearest contract that is not.
 
     Examples
@@ -73,51 +60,27 @@ def taken(query: Query, statistics: Statistics | None = None) -> Offer:
     >>> from streamgauge.operators.aggregate import avg, distinct
     >>> from streamgauge.windows.window import Range
     >>> taken(Query("heat", "plant", avg("value"))).technique
-    'exact panes'
+    'latest values'
     >>> taken(Query("users", "web", distinct("user"), window=Range("1 minute"))).technique
-    'kept values'
+    'sketches over windows'
     """
     known = statistics or Statistics()
-    offers, refusals = bids(query, known)
+    offers, refusals = bids(asked, known)
     if offers:
         return offers[0]
-    binding = next(refusal for refusal in refusals if refusal.reason)
-    raise ContractUnsatisfiable(binding.reason, binding.detail, _hint(query, known))
-
-
-def chosen(query: Query, statistics: Statistics | None = None) -> tuple[str, str]:
-    """Name of the technique that answers a query, and of the synopsis it keeps; "" for none."""
-    known = statistics or Statistics()
-    if deferred(query) and query.memory is None:
-        # Thousands are registered at once, and nobody else would be taken.
-        return answering(query, "", bounds=known.bounds), ""
-    offer = taken(query, known)
-    return offer.technique, offer.model
+    binding = next((refusal for refusal in refusals if refusal.reason), None)
+    if binding is None or isinstance(asked, View):
+        raise BindError(
+            f"no technique answers query {asked.name!r}",
+            f"it asks {asked}; known are {', '.join(t.name for t in techniques())}",
+            "ask for something else, or install a release that answers it",
+        )
+    raise ContractUnsatisfiable(binding.reason, binding.detail, _hint(asked, known))
 
 
 def chosen_model(query: Query, statistics: Statistics | None = None) -> str:
     """Name of the synopsis a query is answered from; empty where there is none."""
-    return chosen(query, statistics)[1]
-
-
-def answering(query: Query, model: str, *, bounds: bool) -> str:
-    """Who answers a query, told by what it asks and keeps; nothing is chosen.
-
-    Examples
-    --------
-    >>> from streamgauge.operators.aggregate import avg
-    >>> answering(Query("heat", "plant", avg("value")), "", bounds=False)
-    'exact panes'
-    """
-    if query.promise is not None:
-        return PROMISING.name
-    if query.parts:
-        return AcrossStreams.name
-    if model:
-        return KeptValues.name if kept_whole(model) else Synopses.name
-    if bounds and query.window is None:
-        return Filtered.name
-    return Deferral.name if deferred(query) else ExactWork.name
+    return taken(query, statistics).model
 
 
 def nearest(query: Query, statistics: Statistics | None = None) -> Contract | None:
