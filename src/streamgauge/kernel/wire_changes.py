@@ -11,12 +11,12 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.wire import Array, Packed
 
 KIND = "changes"
@@ -26,7 +26,6 @@ BLOCK = 256
 LONG_ROW = 4096
 # A list of so many plain values is stored like an array, so that a few new ones are a few blocks.
 LONG_LIST = 256
-_SLAB = 1 << 17
 _WORD = 8
 _LIST = "\0list"
 _LISTS = "\0lists"
@@ -120,9 +119,13 @@ def compared(arrays: dict[str, Array], known: dict[str, Blocks]) -> Changed:
     found = Changed()
     for name, array in arrays.items():
         hashes = _hashes(_rows(array))
+        old = known.get(name)
+        if old is not None and old.hashes.shape == hashes.shape:
+            found.blocks[name] = Blocks(hashes, old.file.copy())
+            found.masks[name] = hashes != old.hashes
+            continue
         file = np.zeros(hashes.shape, np.int32)
         changed = np.ones(hashes.shape, np.bool_)
-        old = known.get(name)
         if old is not None:
             common = tuple(map(slice, map(min, hashes.shape, old.hashes.shape)))
             changed[common] = hashes[common] != old.hashes[common]
@@ -139,10 +142,13 @@ def changes(packed: Packed, changed: Changed) -> Packed:
     whole: list[Bytes] = []
     ends: list[Bytes] = []
     for name, array in packed.arrays.items():
-        rows, mask = _rows(array), changed.masks[name]
+        mask, code = changed.masks[name], array.dtype.str.lstrip("<|=")
+        if not mask.any():
+            table.append([name, code, list(array.shape), 0, 0])
+            continue
+        rows = _rows(array)
         full = rows.shape[1] // BLOCK
         at, last = np.nonzero(mask[:, :full]), np.flatnonzero(mask[:, full:])
-        code = array.dtype.str.lstrip("<|=")
         table.append([name, code, list(array.shape), len(at[0]), len(last)])
         places += [at[0] * full + at[1], last]
         whole.append(_blocks(rows)[at].reshape(-1))
@@ -176,19 +182,23 @@ class Stored:
         places, blocks, ends = (change.arrays[name] for name in ("places", "blocks", "ends"))
         arrays: dict[str, Array] = {}
         files: dict[str, npt.NDArray[np.int32]] = {}
+        n_places = n_bytes = n_last = 0
         for name, code, shape, n_blocks, n_ends in change.values["arrays"]:
             rows, file = self._widened(name, code, shape)
             full, rest = divmod(rows.shape[1], BLOCK)
-            at, last, places = np.split(places, (n_blocks, n_blocks + n_ends))
-            given, blocks = np.split(blocks, (n_blocks * BLOCK,))
             if n_blocks:
-                where = np.divmod(at, full)
+                where = np.divmod(places[n_places : n_places + n_blocks], full)
+                given = blocks[n_bytes : n_bytes + n_blocks * BLOCK]
                 _blocks(rows)[where] = given.reshape(n_blocks, BLOCK)
                 file[where] = number
             if n_ends:
-                given, ends = np.split(ends, (n_ends * rest,))
+                last = places[n_places + n_blocks : n_places + n_blocks + n_ends]
+                given = ends[n_last : n_last + n_ends * rest]
                 rows[last, full * BLOCK :] = given.reshape(n_ends, rest)
                 file[last, full] = number
+            n_places += n_blocks + n_ends
+            n_bytes += n_blocks * BLOCK
+            n_last += n_ends * rest
             arrays[name] = rows.reshape(-1).view("<" + code).reshape(shape)
             files[name] = file
         told = change.values
@@ -251,33 +261,34 @@ def _shape(rows: Bytes) -> tuple[int, int]:
 def _hashes(rows: Bytes) -> Words:
     """A hash of each block; the last of a row may be shorter."""
     n_rows, size = rows.shape
-    full, rest = divmod(size, BLOCK)
     out = np.empty(_shape(rows), np.uint64)
-    many = max(1, _SLAB // max(size, 1))
-    if full:
-        words = _blocks(rows).view(np.uint64)
-        step = max(1, _SLAB // BLOCK)
-        for row, block in product(range(0, n_rows, many), range(0, full, step)):
-            part = words[row : row + many, block : block + step]
-            out[row : row + many, block : min(block + step, full)] = _mixed(part)
-    if rest:
-        ends = np.zeros((n_rows, -(-rest // _WORD) * _WORD), np.uint8)
-        ends[:, :rest] = rows[:, full * BLOCK :]
-        # Ends that differ in length alone are not the same.
-        out[:, full] = _mixed(ends.view(np.uint64)) ^ (_FACTORS[:1] * np.uint64(rest))
+    if size % _WORD:
+        padded = np.zeros((n_rows, size + -size % _WORD), np.uint8)
+        padded[:, :size] = rows
+        rows = padded
+    words = rows.view(np.uint64)
+    _mix(words if words.flags.aligned else words.copy(), size, _FACTORS, _OTHERS, out)
     return out
 
 
-def _mixed(words: Words) -> Words:
-    """A hash of the words along the last axis, each by its place."""
-    n = words.shape[-1]
-    mixed = words ^ (words >> np.uint64(32))
-    mixed *= _FACTORS[:n]
-    mixed ^= mixed >> np.uint64(29)
-    mixed *= _OTHERS[:n]
-    mixed ^= mixed >> np.uint64(32)
-    found: Words = mixed.sum(axis=-1, dtype=np.uint64)
-    return found
+@compiled
+def _mix(words: Words, size: int, factors: Words, others: Words, out: Words) -> None:
+    """Hash the words of each block, each by its place in it."""
+    n_words = words.shape[1]
+    for row in range(out.shape[0]):
+        for block in range(out.shape[1]):
+            start = block * len(factors)
+            total = np.uint64(0)
+            for place in range(min(len(factors), n_words - start)):
+                mixed = words[row, start + place]
+                mixed = (mixed ^ (mixed >> np.uint64(32))) * factors[place]
+                mixed = (mixed ^ (mixed >> np.uint64(29))) * others[place]
+                total += mixed ^ (mixed >> np.uint64(32))
+            rest = size - start * _WORD
+            if rest < BLOCK:
+                # Ends that differ in length alone are not the same.
+                total ^= factors[0] * np.uint64(rest)
+            out[row, block] = total
 
 
 def _odd(first: int) -> Words:
