@@ -15,7 +15,7 @@ from streamgauge.engine import shard
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.plan import registry
-from streamgauge.testing.replay import run_pages
+from tests.kit.replay import run_pages
 
 pytestmark = pytest.mark.slow
 
