@@ -18,16 +18,7 @@ from streamgauge.synopses.distinct.register_law import register_law, widest_bar
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
 from streamgauge.synopses.questions import Count, Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Subtractable,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Subtractable, Synopsis, Trial
 
 _NOTHING = 1e-9
 
@@ -61,6 +52,8 @@ class CountingFm(Synopsis, Subtractable):
     answers = (Distinct, Count)
     takes = "keys"
     weights = "strict"
+    fields = ("counters",)
+    joined_by = np.add
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         check_power("counting_fm", k)
@@ -69,11 +62,6 @@ class CountingFm(Synopsis, Subtractable):
         self.k = k
         self.delta = delta
         self.counters: Floats = np.zeros((k, LEVELS))
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"k": self.k, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -109,12 +97,6 @@ class CountingFm(Synopsis, Subtractable):
         weight = np.empty(0) if weights is None else weights
         _count_levels(self.counters, column, weight, self.k.bit_length() - 1)
 
-    def _merge(self, other: Self) -> None:
-        self.counters += other.counters
-
-    def _subtract(self, other: Any) -> None:
-        self.counters -= other.counters
-
     def _answer(self, question: Any) -> Any:
         if isinstance(question, Count):
             return self._bar(self.mass, self.mass, self.mass, 0.0)
@@ -126,12 +108,6 @@ class CountingFm(Synopsis, Subtractable):
         if self.overdrawn:
             return self._bar(value, 0.0, math.inf, 0.0)
         return self._bar(value, low, high, self.delta)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"counters": self.counters}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.counters = arrays["counters"]
 
     def validate(self) -> None:
         """Every item is counted once."""

@@ -22,15 +22,7 @@ from streamgauge.synopses.distinct.register_law import register_law, widest_bar
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_share, check_size, smallest
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Synopsis, Trial
 
 Words = npt.NDArray[np.uint64]
 
@@ -65,6 +57,8 @@ class Fm(Synopsis):
     name = "fm"
     answers = (Distinct,)
     takes = "keys"
+    fields = ("bitmaps",)
+    joined_by = np.bitwise_or
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         check_size("fm", "k", k, 1, 1 << 16)
@@ -73,11 +67,6 @@ class Fm(Synopsis):
         self.k = k
         self.delta = delta
         self.bitmaps: Words = np.zeros(k, np.uint64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"k": self.k, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -109,9 +98,6 @@ class Fm(Synopsis):
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         _set_each(self.bitmaps, column)
 
-    def _merge(self, other: Self) -> None:
-        self.bitmaps |= other.bitmaps
-
     def _answer(self, question: Any) -> Any:
         table = as_table(self.bitmaps)
         seen = self.k if table.any() else 0
@@ -137,12 +123,6 @@ class Fm(Synopsis):
         new.rows = int(np.bitwise_count(new.bitmaps).max())
         new.mass = float(new.rows)
         return new
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"bitmaps": self.bitmaps}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.bitmaps = arrays["bitmaps"]
 
     def validate(self) -> None:
         """No bitmap has more bits than rows, and all are empty or none is."""

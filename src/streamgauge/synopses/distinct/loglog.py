@@ -18,15 +18,7 @@ from streamgauge.synopses.distinct.register_law import register_law, widest_bar
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Synopsis, Trial
 
 
 class Loglog(Synopsis):
@@ -57,6 +49,8 @@ class Loglog(Synopsis):
     answers = (Distinct,)
     takes = "keys"
     cite: ClassVar[str] = "DF03 thm 1"
+    fields = ("registers",)
+    joined_by = np.maximum
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         check_power(self.name, k)
@@ -65,11 +59,6 @@ class Loglog(Synopsis):
         self.k = k
         self.delta = delta
         self.registers: npt.NDArray[np.uint8] = np.zeros(k, np.uint8)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"k": self.k, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -105,20 +94,11 @@ class Loglog(Synopsis):
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         raise_levels(self.registers, column, self.k.bit_length() - 1)
 
-    def _merge(self, other: Self) -> None:
-        np.maximum(self.registers, other.registers, out=self.registers)
-
     def _answer(self, question: Any) -> Any:
         law = register_law(self.name, self.k, self.delta)
         found = law.bars(np.array([np.count_nonzero(self.registers)]), np.array([self._total()]))
         value, low, high = (float(column[0]) for column in found)
         return self._bar(value, low, high, self.delta)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"registers": self.registers}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.registers = arrays["registers"]
 
     def validate(self) -> None:
         """No more registers in use than rows, no level above the bits of a hash."""

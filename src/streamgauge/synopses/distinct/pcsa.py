@@ -18,15 +18,7 @@ from streamgauge.synopses.distinct.register_law import register_law, widest_bar
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Synopsis, Trial
 
 
 class Pcsa(Synopsis):
@@ -56,6 +48,8 @@ class Pcsa(Synopsis):
     name = "pcsa"
     answers = (Distinct,)
     takes = "keys"
+    fields = ("bitmaps",)
+    joined_by = np.bitwise_or
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         check_power("pcsa", k)
@@ -64,11 +58,6 @@ class Pcsa(Synopsis):
         self.k = k
         self.delta = delta
         self.bitmaps: npt.NDArray[np.uint64] = np.zeros(k, np.uint64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"k": self.k, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -101,21 +90,12 @@ class Pcsa(Synopsis):
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         set_levels(self.bitmaps, column, self.k.bit_length() - 1)
 
-    def _merge(self, other: Self) -> None:
-        self.bitmaps |= other.bitmaps
-
     def _answer(self, question: Any) -> Any:
         occupied = np.array([np.count_nonzero(self.bitmaps)])
         total = lowest_unset(as_table(self.bitmaps)).sum(keepdims=True).astype(np.float64)
         found = register_law("pcsa", self.k, self.delta).bars(occupied, total)
         value, low, high = (float(column[0]) for column in found)
         return self._bar(value, low, high, self.delta)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"bitmaps": self.bitmaps}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.bitmaps = arrays["bitmaps"]
 
     def validate(self) -> None:
         """No more bits than rows."""

@@ -25,16 +25,7 @@ from streamgauge.synopses.distinct.window import (
     window_of,
 )
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Expiring,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Expiring, Floats, Ints, Need, Synopsis, Trial
 
 
 class WindowedFm(Synopsis, Expiring):
@@ -67,6 +58,7 @@ class WindowedFm(Synopsis, Expiring):
     name = "windowed_fm"
     answers = (Distinct,)
     takes = "keys"
+    fields = ("now", "latest")
 
     def __init__(self, k: int, window: int, delta: float = 0.05, *, seed: int = 0) -> None:
         check_power("windowed_fm", k)
@@ -78,11 +70,6 @@ class WindowedFm(Synopsis, Expiring):
         self.delta = delta
         self.now = LONG_AGO
         self.latest: Ints = np.full((k, LEVELS), LONG_AGO, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size, window and chance of error."""
-        return {"k": self.k, "window": self.window, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -137,13 +124,6 @@ class WindowedFm(Synopsis, Expiring):
 
     def _answer(self, question: Any) -> Any:
         return self.distinct_in(self.window)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {"now": self.now}, {"latest": self.latest}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.now = values["now"]
-        self.latest = arrays["latest"]
 
     def validate(self) -> None:
         """No time is in the future."""

@@ -51,11 +51,6 @@ class MovingAverage(Forecast):
         _check(self.name, length >= 1, length)
         self.length = length
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Length."""
-        return {"length": self.length}
-
     def predict(self) -> FastAms | None:
         """Average of the sketches kept."""
         if len(self.state) < self.length:
@@ -82,11 +77,6 @@ class Ewma(Forecast):
         super().__init__()
         _check(self.name, 0.0 < alpha <= 1.0, alpha)
         self.alpha = alpha
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Weight of the newest."""
-        return {"alpha": self.alpha}
 
     def predict(self) -> FastAms | None:
         """The average so far."""
@@ -116,11 +106,6 @@ class Holt(Forecast):
         super().__init__()
         _check(self.name, 0.0 < alpha <= 1.0 and 0.0 <= beta <= 1.0, (alpha, beta))
         self.alpha, self.beta = alpha, beta
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Both weights."""
-        return {"alpha": self.alpha, "beta": self.beta}
 
     def predict(self) -> FastAms | None:
         """Level plus trend."""
@@ -156,11 +141,6 @@ class Seasonal(Forecast):
         super().__init__()
         _check(self.name, period >= 1, period)
         self.period = period
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Length of the season."""
-        return {"period": self.period}
 
     def predict(self) -> FastAms | None:
         """The sketch of a season ago."""
