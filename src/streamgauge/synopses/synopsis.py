@@ -180,7 +180,7 @@ class Synopsis(ABC):
     @property
     def parameters(self) -> Values:
         """Arguments of the constructor but the seed; equal ones are needed to merge."""
-        return {name: getattr(self, name) for name in _arguments(type(self))}
+        return {name: getattr(self, name) for name in arguments_of(type(self))}
 
     @abstractmethod
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
@@ -380,8 +380,8 @@ class Synopsis(ABC):
 
 
 @functools.cache
-def _arguments(kind: type[Synopsis]) -> tuple[str, ...]:
-    """Arguments of the constructor of a kind but the seed."""
+def arguments_of(kind: type) -> tuple[str, ...]:
+    """Arguments of the constructor of a class but the seed."""
     return tuple(name for name in inspect.signature(kind).parameters if name != "seed")
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.synopses.moments.fast_ams import FastAms
+from streamgauge.synopses.synopsis import arguments_of
 
 
 class Forecast(ABC):
@@ -22,9 +23,9 @@ class Forecast(ABC):
         self.state: list[FastAms] = []
 
     @property
-    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Arguments of the constructor."""
+        return {name: getattr(self, name) for name in arguments_of(type(self))}
 
     @abstractmethod
     def predict(self) -> FastAms | None:
