@@ -76,7 +76,7 @@ BANS = (
     Ban("print", "a return value; only the command line writes to the terminal", ("cli",)),
 )
 TEST_BANS = (
-    Ban("time.sleep", "streamgauge.testing.waiting.wait_until, or a clock moved by hand"),
+    Ban("time.sleep", "streamgauge.checks.waiting.wait_until, or a clock moved by hand"),
     Ban("random", "hypothesis, or numpy.random.Generator with a fixed seed"),
     Ban("numpy.random.seed", "numpy.random.Generator with a fixed seed"),
 )

@@ -18,7 +18,6 @@ from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.clocks import clock_of, closed_by
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lander import Lander
-from streamgauge.engine.reference import Arrival
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.log.inbox import submit
@@ -29,9 +28,10 @@ from streamgauge.plan.registry import Registry
 from streamgauge.results.change_log import answers
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.deferrals import DeferredLife
-from streamgauge.testing.replay import run_pages, write_pages
 from tests.engine.bounded_lives import bounded_lives
+from tests.kit.deferrals import DeferredLife
+from tests.kit.replay import run_pages, write_pages
+from tests.oracles.reference import Arrival
 from tests.profile import examples
 
 QUERIES = 5_000

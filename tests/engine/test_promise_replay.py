@@ -16,7 +16,7 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.plan import registry
 from streamgauge.plan.assignment import Assignment
-from streamgauge.testing.replay import run_pages
+from tests.kit.replay import run_pages
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.contracts.answer import Answer, Charge
-from streamgauge.engine.reference import Arrival, Row, evaluate
-from streamgauge.engine.reference_windows import aggregate, passes
 from streamgauge.kernel.time import SECOND
 from streamgauge.operators.aggregate import (
     Aggregate,
@@ -34,7 +32,8 @@ from streamgauge.operators.predicate import Predicate, col
 from streamgauge.plan.query import Query, every, on_change, on_close
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.strategies import (
+from streamgauge.windows.window import Landmark, Now, Partition, Range, Rows
+from tests.kit.strategies import (
     SCHEMA,
     Workload,
     as_arrow,
@@ -42,7 +41,8 @@ from streamgauge.testing.strategies import (
     row_lists,
     workloads,
 )
-from streamgauge.windows.window import Landmark, Now, Partition, Range, Rows
+from tests.oracles.reference import Arrival, Row, evaluate
+from tests.oracles.windows import aggregate, passes
 from tests.profile import examples
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from streamgauge.engine.reference import Row
-from streamgauge.engine.reference_rows import World, answers, relation
 from streamgauge.kernel.time import SECOND
 from streamgauge.operators.expression import Expr, call, column, literal
 from streamgauge.operators.functions import in_force
@@ -34,7 +32,6 @@ from streamgauge.plan.query import every
 from streamgauge.plan.view import View
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.feeds import FUNCTIONS, GIVEN
 from streamgauge.windows.window import (
     Landmark,
     Now,
@@ -45,6 +42,9 @@ from streamgauge.windows.window import (
     Unbounded,
     Window,
 )
+from tests.kit.feeds import FUNCTIONS, GIVEN
+from tests.oracles.reference import Row
+from tests.oracles.rows import World, answers, relation
 
 pytestmark = pytest.mark.slow
 

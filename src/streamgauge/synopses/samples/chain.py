@@ -18,7 +18,7 @@ from streamgauge.synopses.samples.designs import Drawn, Replaced
 from streamgauge.synopses.samples.dice import geometric_gap, reservoir_gap, roll_below, stir
 from streamgauge.synopses.samples.oversampling import without_repeats
 from streamgauge.synopses.samples.rows_window import RowsWindow
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Trial
 
 _NEVER = np.int64(1) << np.int64(62)
 
@@ -50,6 +50,7 @@ class Chain(RowsWindow):
     """
 
     name = "chain"
+    fields = ("values", "places", "events", "heap", "seen")
 
     def __init__(self, k: int, n: int, delta: float = 0.05, *, seed: int = 0) -> None:
         self._check_window(max(n, k), k)
@@ -64,11 +65,6 @@ class Chain(RowsWindow):
         self.events = np.zeros((k, 4), np.int64)
         self.heap = np.arange(k, dtype=np.int64)
         self.seen = np.zeros(1, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Sizes and chance of failure."""
-        return {"k": self.k, "n": self.n, "delta": self.delta}
 
     @property
     def target(self) -> float:
@@ -123,10 +119,6 @@ class Chain(RowsWindow):
             self.values = np.hstack([self.values, np.zeros_like(self.values)])
             self.places = np.hstack([self.places, np.zeros_like(self.places)])
         self.seen += len(column)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own: Arrays = {"values": self.values, "places": self.places, "events": self.events}
-        return {}, own | {"heap": self.heap, "seen": self.seen} | self._save_shared()
 
     def validate(self) -> None:
         """Samples are in the window, heirs come after them, and all events are yet to come."""

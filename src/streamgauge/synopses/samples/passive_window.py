@@ -16,7 +16,7 @@ from streamgauge.synopses.questions import Quantile
 from streamgauge.synopses.samples.designs import Drawn, Simple
 from streamgauge.synopses.samples.reservoir import take_rows
 from streamgauge.synopses.samples.rows_window import RowsWindow
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Trial
 
 
 class PassiveWindow(RowsWindow):
@@ -46,6 +46,7 @@ class PassiveWindow(RowsWindow):
     """
 
     name = "passive_window"
+    fields = ("values", "places", "clock", "oldest")
 
     def __init__(self, k: int, n: int, delta: float = 0.05, *, seed: int = 0) -> None:
         self._check_window(n, k)
@@ -57,11 +58,6 @@ class PassiveWindow(RowsWindow):
         # Rows seen, rows held, row that enters next while the window fills; slot that expires next.
         self.clock = np.zeros(3, np.int64)
         self.oldest = np.full(1, -1, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Sizes and chance of failure."""
-        return {"k": self.k, "n": self.n, "delta": self.delta}
 
     @property
     def target(self) -> float:
@@ -99,10 +95,6 @@ class PassiveWindow(RowsWindow):
             _replace_expired(
                 self.values, self.places, self.clock, self.oldest, self.n, column[filling:]
             )
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "places": self.places, "clock": self.clock}
-        return {}, own | {"oldest": self.oldest} | self._save_shared()
 
     def validate(self) -> None:
         """All rows held are in the window."""

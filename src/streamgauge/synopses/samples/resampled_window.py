@@ -14,7 +14,7 @@ from streamgauge.kernel.hashing import draws, mix64
 from streamgauge.synopses.questions import Quantile
 from streamgauge.synopses.samples.designs import Drawn, Simple
 from streamgauge.synopses.samples.rows_window import RowsWindow
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Trial
 
 
 class ResampledWindow(RowsWindow):
@@ -44,6 +44,7 @@ class ResampledWindow(RowsWindow):
     """
 
     name = "resampled_window"
+    fields = ("ring", "seen")
 
     def __init__(self, k: int, n: int, delta: float = 0.05, *, seed: int = 0) -> None:
         self._check_window(n, k)
@@ -52,11 +53,6 @@ class ResampledWindow(RowsWindow):
         self.n = n
         self.ring = np.zeros(n)
         self.seen = np.zeros(1, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Sizes and chance of failure."""
-        return {"k": self.k, "n": self.n, "delta": self.delta}
 
     @property
     def target(self) -> float:
@@ -91,9 +87,6 @@ class ResampledWindow(RowsWindow):
         places = np.arange(seen + len(column) - len(last), seen + len(column))
         self.ring[places % self.n] = last
         self.seen += len(column)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"ring": self.ring, "seen": self.seen} | self._save_shared()
 
     def validate(self) -> None:
         """What is in the window lies between the extremes."""

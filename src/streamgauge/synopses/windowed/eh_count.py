@@ -15,7 +15,7 @@ import numpy as np
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError
 from streamgauge.synopses.questions import Count
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 from streamgauge.synopses.windowed.clock import Laned, check_epsilon, relative_error, window_of
 from streamgauge.synopses.windowed.counter import EhCounter
 
@@ -58,11 +58,6 @@ class EhCount(Laned[EhCounter]):
         check_epsilon(self.name, epsilon)
         super().__init__(window, seed=seed)
         self.epsilon = epsilon
-
-    @property
-    def parameters(self) -> Values:
-        """Window and error."""
-        return {"window": self.window, "epsilon": self.epsilon}
 
     @property
     def guarantee(self) -> Guarantee:

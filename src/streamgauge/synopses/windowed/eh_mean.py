@@ -107,11 +107,6 @@ class EhMean(Laned[MeanLane]):
         self.epsilon = epsilon
 
     @property
-    def parameters(self) -> Values:
-        """Window and error."""
-        return {"window": self.window, "epsilon": self.epsilon}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Off by `epsilon` of the value at most, always."""
         return Guarantee(

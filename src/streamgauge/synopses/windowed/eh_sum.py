@@ -17,7 +17,7 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.questions import Sum
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 from streamgauge.synopses.windowed.buckets import BucketLane
 from streamgauge.synopses.windowed.clock import (
     Between,
@@ -116,11 +116,6 @@ class EhSum(Laned[SumLane]):
         check_epsilon(self.name, epsilon)
         super().__init__(window, seed=seed)
         self.epsilon = epsilon
-
-    @property
-    def parameters(self) -> Values:
-        """Window and error."""
-        return {"window": self.window, "epsilon": self.epsilon}
 
     @property
     def guarantee(self) -> Guarantee:

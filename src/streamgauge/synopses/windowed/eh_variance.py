@@ -20,7 +20,7 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.questions import Count, Mean, Variance
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 from streamgauge.synopses.windowed.buckets import BucketLane
 from streamgauge.synopses.windowed.clock import Laned, check_epsilon, relative_error, window_of
 
@@ -152,11 +152,6 @@ class EhVariance(Laned[MomentsLane]):
         check_epsilon(self.name, epsilon)
         super().__init__(window, seed=seed)
         self.epsilon = epsilon
-
-    @property
-    def parameters(self) -> Values:
-        """Window and error."""
-        return {"window": self.window, "epsilon": self.epsilon}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -14,7 +14,7 @@ import numpy as np
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses.questions import Sum
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 from streamgauge.synopses.windowed.clock import Laned, check_epsilon, not_about
 from streamgauge.synopses.windowed.eh_sum import SumLane, check_positive
 
@@ -68,16 +68,6 @@ class PolynomialDecay(Laned[SumLane]):
         self.exponent = exponent
         self.unit = unit
         self.epsilon = epsilon
-
-    @property
-    def parameters(self) -> Values:
-        """Horizon, shape and error."""
-        return {
-            "window": self.window,
-            "exponent": self.exponent,
-            "unit": self.unit,
-            "epsilon": self.epsilon,
-        }
 
     @property
     def guarantee(self) -> Guarantee:

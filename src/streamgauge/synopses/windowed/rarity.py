@@ -85,16 +85,6 @@ class Rarity(Clocked):
         self.lists = DominanceLists(window, hashes, most + 1, seed)
 
     @property
-    def parameters(self) -> Values:
-        """Window, rankings, times and chance of failure."""
-        return {
-            "window": self.window,
-            "hashes": self.hashes,
-            "most": self.most,
-            "delta": self.delta,
-        }
-
-    @property
     def guarantee(self) -> Guarantee:
         """Relative error of the number of items; the bar of a share comes with the answer."""
         law = distinct_law(self.hashes, self.delta)

@@ -84,11 +84,6 @@ class Similarity(Clocked):
         self.lists = DominanceLists(window, hashes, 1, seed)
 
     @property
-    def parameters(self) -> Values:
-        """Window, rankings and chance of failure."""
-        return {"window": self.window, "hashes": self.hashes, "delta": self.delta}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Relative error of the number of items; the bar of a share comes with the answer."""
         bar = distinct_law(self.hashes, self.delta)

@@ -56,11 +56,6 @@ class WindowExtreme(Clocked):
         self.largest = BucketLane({"values": np.zeros(0)}, room=8)
 
     @property
-    def parameters(self) -> Values:
-        """The window."""
-        return {"window": self.window}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Exact."""
         return EXACT

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.lab.fleet import Fleet, Sent, bounds_at
 from streamgauge.filters.bound import EVERY_READING, NOTHING, Grant, Update
-from streamgauge.filters.fleet import Fleet, Sent, bounds_at
 from streamgauge.filters.source import SourceFilter
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.filters import burden
-from streamgauge.filters.allocation import static_optimum
-from streamgauge.filters.burden import (
+from bench.lab import burden
+from bench.lab.burden import (
     PrintedManager,
     all_to_highest,
     burden_targets,
@@ -20,6 +19,7 @@ from streamgauge.filters.burden import (
     shared_out,
     shrunk,
 )
+from streamgauge.filters.allocation import static_optimum
 from streamgauge.filters.constraints import Constraints, Demand
 from tests.filters.test_constraints import exceeded, free_to_grow, systems
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 
 
 def test_returns_at_once_what_is_true() -> None:

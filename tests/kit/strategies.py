@@ -16,7 +16,6 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from streamgauge.engine.reference import Arrival, Row
 from streamgauge.kernel.time import DAY, HOUR, MINUTE, SECOND, Instant, instant
 from streamgauge.operators.aggregate import (
     PAIRS,
@@ -37,6 +36,7 @@ from streamgauge.plan.query import Cadence, Query, every, on_change, on_close
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Landmark, Now, Partition, Range, Rows, Window
+from tests.oracles.reference import Arrival, Row
 
 Draw: TypeAlias = Callable[[SearchStrategy[Any]], Any]
 

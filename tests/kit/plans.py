@@ -38,7 +38,6 @@ from streamgauge.plan.query import Cadence, every, on_change
 from streamgauge.plan.view import View
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
-from streamgauge.testing.feeds import ROOMS, START, Feed, Tape, tapes
 from streamgauge.windows.window import (
     Landmark,
     Now,
@@ -49,6 +48,7 @@ from streamgauge.windows.window import (
     Unbounded,
     Window,
 )
+from tests.kit.feeds import ROOMS, START, Feed, Tape, tapes
 
 Columns: TypeAlias = tuple[tuple[str, str], ...]
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from streamgauge.filters.allocation import static_optimum
-from streamgauge.filters.burden import PrintedManager
-from streamgauge.filters.constraints import Constraints
-from streamgauge.filters.manager import Policy
-from streamgauge.filters.simulation import (
+from bench.lab.burden import PrintedManager
+from bench.lab.filter_simulation import (
     Belief,
     Checker,
     Count,
@@ -18,6 +15,9 @@ from streamgauge.filters.simulation import (
     printed,
     static,
 )
+from streamgauge.filters.allocation import static_optimum
+from streamgauge.filters.constraints import Constraints
+from streamgauge.filters.manager import Policy
 
 pytestmark = pytest.mark.slow
 

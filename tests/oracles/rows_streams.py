@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from streamgauge.engine.reference_expressions import Moment
 from streamgauge.kernel.time import Duration, Instant
 from streamgauge.plan.nodes import Resampled
 from streamgauge.windows.window import Window
+from tests.oracles.expressions import Moment
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streamgauge.engine.reference_expressions import loaded, value_of
 from streamgauge.kernel.time import Instant
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
+from tests.oracles.expressions import loaded, value_of
 
 Cells: TypeAlias = dict[str, Any]
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bench.lab.fleet import Fleet, Sent
 from streamgauge.filters.constraints import Constraints
 from streamgauge.filters.curve import SECOND
-from streamgauge.filters.fleet import Fleet, Sent
 from streamgauge.filters.manager import Policy, PrecisionManager
 from streamgauge.kernel.jit import compiled
 

@@ -11,7 +11,11 @@ from fractions import Fraction
 import pyarrow.parquet as pq
 
 from streamgauge.contracts.answer import Charge
-from streamgauge.engine.reference_windows import (
+from streamgauge.plan.members import Members
+from streamgauge.plan.query import Query
+from streamgauge.streams.stream import Stream
+from streamgauge.streams.table import Table
+from tests.oracles.windows import (
     DROPPED,
     USED,
     Group,
@@ -20,10 +24,6 @@ from streamgauge.engine.reference_windows import (
     View,
     passes,
 )
-from streamgauge.plan.members import Members
-from streamgauge.plan.query import Query
-from streamgauge.streams.stream import Stream
-from streamgauge.streams.table import Table
 
 # Names of members with their weights.
 Listed = list[tuple[str, float]]

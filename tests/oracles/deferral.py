@@ -24,7 +24,12 @@ from streamgauge.drift.deadline import ABOVE, wait
 from streamgauge.drift.evaluate import Reading
 from streamgauge.drift.peaks import WINDOWS, vouched
 from streamgauge.drift.timer import compare, judge, learn, next_due, plan, slope_of, stirred
-from streamgauge.engine.reference_deferral_cells import (
+from streamgauge.kernel.hashing import uniform
+from streamgauge.operators.emission import ALWAYS, NEVER
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.streams.stream import Stream
+from tests.oracles.deferral_cells import (
     Asked,
     Cell,
     Landing,
@@ -37,12 +42,7 @@ from streamgauge.engine.reference_deferral_cells import (
     time_of,
     total_of,
 )
-from streamgauge.engine.reference_windows import USED, Landed
-from streamgauge.kernel.hashing import uniform
-from streamgauge.operators.emission import ALWAYS, NEVER
-from streamgauge.plan.query import Query
-from streamgauge.plan.registry import Registry, Standing
-from streamgauge.streams.stream import Stream
+from tests.oracles.windows import USED, Landed
 
 REVIEW, RECENT = 4096, 64
 _NONE = Reading(math.nan, 0.0, 0.0, 0.0, 0, 0, 0.0, math.nan, math.nan)

@@ -13,10 +13,20 @@ from itertools import pairwise
 from typing import Any
 
 from streamgauge.contracts.answer import EMPTY, Answer
-from streamgauge.engine.reference_bounds import read_bounds, table_groups
-from streamgauge.engine.reference_deferral import Deferrals
-from streamgauge.engine.reference_expressions import Moment, value_of
-from streamgauge.engine.reference_windows import (
+from streamgauge.kernel.time import HOUR, Instant
+from streamgauge.operators.functions import Functions
+from streamgauge.plan.bounds import bounded
+from streamgauge.plan.latest import deferred
+from streamgauge.plan.query import Query
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.silence import CHECKS, FOR_EVER
+from streamgauge.streams.stream import Stream
+from streamgauge.streams.table import Table
+from streamgauge.windows.window import Window
+from tests.oracles.bounds import read_bounds, table_groups
+from tests.oracles.deferral import Deferrals
+from tests.oracles.expressions import Moment, value_of
+from tests.oracles.windows import (
     DROPPED,
     FOLDED,
     ON_TIME,
@@ -29,16 +39,6 @@ from streamgauge.engine.reference_windows import (
     read_window,
     slide,
 )
-from streamgauge.kernel.time import HOUR, Instant
-from streamgauge.operators.functions import Functions
-from streamgauge.plan.bounds import bounded
-from streamgauge.plan.latest import deferred
-from streamgauge.plan.query import Query
-from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.silence import CHECKS, FOR_EVER
-from streamgauge.streams.stream import Stream
-from streamgauge.streams.table import Table
-from streamgauge.windows.window import Window
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import MissingRuntime
 from streamgauge.kernel.private import why_not_private
-from streamgauge.testing.waiting import wait_until
 
 VERSION = "3.9.1"
 POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">

@@ -14,14 +14,14 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from streamgauge.engine.reference import Row
-from streamgauge.engine.reference_rows import Version, World
-from streamgauge.engine.reference_rows_aggregates import Cells
 from streamgauge.kernel.time import DAY, SECOND, Instant
 from streamgauge.operators.functions import EMBEDDED, Function, Functions, Given
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import BEGINNING
+from tests.oracles.reference import Row
+from tests.oracles.rows import Version, World
+from tests.oracles.rows_aggregates import Cells
 
 Split: TypeAlias = tuple[dict[str, tuple[Row, ...]], ...]
 

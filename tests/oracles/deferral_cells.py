@@ -18,7 +18,6 @@ from streamgauge.drift.cells import ASKED, REGIMES, TIMER, Memory, Records, fres
 from streamgauge.drift.deadline import tables
 from streamgauge.drift.evaluate import Reading
 from streamgauge.drift.paths import BLOCK, BLOCKS, ENOUGH_GAPS, LONGEST, MEAN_GAPS, USUAL_GAPS
-from streamgauge.engine.reference_windows import Group, Landed, passes
 from streamgauge.kernel.hashing import mix64
 from streamgauge.kernel.keys import items, keys
 from streamgauge.kernel.time import HOUR, SECOND
@@ -29,6 +28,7 @@ from streamgauge.plan.members import Members
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.streams.stream import Stream
+from tests.oracles.windows import Group, Landed, passes
 
 _FEWEST = 100.0
 

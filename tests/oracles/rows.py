@@ -15,16 +15,6 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeAlias
 
-from streamgauge.engine.reference import History, Row
-from streamgauge.engine.reference_expressions import Moment, value_of
-from streamgauge.engine.reference_rows_aggregates import (
-    Cells,
-    Member,
-    aggregate_of,
-    needs_coming,
-)
-from streamgauge.engine.reference_rows_streams import Element, content, regular
-from streamgauge.engine.reference_windows import USED
 from streamgauge.kernel.time import Duration, Instant
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
@@ -50,6 +40,16 @@ from streamgauge.plan.view import View
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import BEGINNING
+from tests.oracles.expressions import Moment, value_of
+from tests.oracles.reference import History, Row
+from tests.oracles.rows_aggregates import (
+    Cells,
+    Member,
+    aggregate_of,
+    needs_coming,
+)
+from tests.oracles.rows_streams import Element, content, regular
+from tests.oracles.windows import USED
 
 Tuple: TypeAlias = tuple[Any, ...]
 Bag: TypeAlias = Counter[Tuple]

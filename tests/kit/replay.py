@@ -15,14 +15,14 @@ from streamgauge.engine import shard
 from streamgauge.engine.clocks import Clocks
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lanes import NO_PEAK
-from streamgauge.engine.reference import Arrival, Row
 from streamgauge.kernel.allowed import NOTHING, Allowed
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.segments import write_parquet
 from streamgauge.results.change_log import answers, as_answers
 from streamgauge.streams.stream import Stream
-from streamgauge.testing.strategies import as_arrow
+from tests.kit.strategies import as_arrow
+from tests.oracles.reference import Arrival, Row
 
 
 def write_pages(home: Home, streams: Sequence[Stream], pages: Sequence[Arrival]) -> None:

@@ -7,7 +7,7 @@ from hypothesis.strategies import DrawFn
 
 from streamgauge.language.render import render
 from streamgauge.language.words import SIGNS, pieces, words
-from streamgauge.testing.statements import statements
+from tests.kit.statements import statements
 
 SCRAPS = (
     *sorted(SIGNS), "0", "1.5", "1e999", "9" * 40, "''", "'x'", "'", '"', '""', "/*", "*/", "--",

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from streamgauge.contracts.contract import Contract
-from streamgauge.engine.reference import Arrival, Row
 from streamgauge.kernel.time import HOUR, SECOND, Instant
 from streamgauge.operators.aggregate import Aggregate, count
 from streamgauge.operators.predicate import col
@@ -30,8 +29,9 @@ from streamgauge.plan.query import Query
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
-from streamgauge.testing.strategies import SERIES, START, Workload, streams
 from streamgauge.windows.window import Landmark, Range
+from tests.kit.strategies import SERIES, START, Workload, streams
+from tests.oracles.reference import Arrival, Row
 
 TABLE = "holdings"
 HOLDINGS = Schema.of(symbol="string", book="string", desk="int", shares="float")
