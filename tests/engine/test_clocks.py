@@ -61,14 +61,18 @@ def _epoch(home: Home, lander: Lander) -> Page:
 
 
 def _planning(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Counts how often a shard plans what is registered."""
-    planned, count = shard._planned, [0]
+    """Counts how often a shard plans what is registered, or what has changed of it."""
+    count = [0]
 
-    def counted(*args: Any) -> Any:
-        count[0] += 1
-        return planned(*args)
+    def counting(planned: Any) -> Any:
+        def counted(*args: Any) -> Any:
+            count[0] += 1
+            return planned(*args)
 
-    monkeypatch.setattr(shard, "_planned", counted)
+        return counted
+
+    for name in ("_planned", "_change_operators"):
+        monkeypatch.setattr(shard, name, counting(getattr(shard, name)))
     return count
 
 
