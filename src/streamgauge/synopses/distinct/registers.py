@@ -15,7 +15,7 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.synopses.distinct.register_law import register_law, widest_bar
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
-from streamgauge.synopses.questions import Distinct
+from streamgauge.synopses.questions import Distinct, Question
 from streamgauge.synopses.synopsis import Need, Synopsis, Trial
 
 
@@ -32,7 +32,7 @@ class Registers(Synopsis):
         Chooses the hash; parts to be merged need the same.
     """
 
-    answers = (Distinct,)
+    answers: ClassVar[tuple[type[Question], ...]] = (Distinct,)
     takes = "keys"
     law: ClassVar[str]
     cite: ClassVar[str]
