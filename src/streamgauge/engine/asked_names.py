@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.engine.moves import Moves
 from streamgauge.engine.unusable import Reach
+from streamgauge.kernel.moves import Moves
 from streamgauge.plan.assignment import Change
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing

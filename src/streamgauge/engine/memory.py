@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamgauge.engine.moves import Moves
 from streamgauge.engine.old_memory import with_sides
 from streamgauge.kernel.memory import ask_for
+from streamgauge.kernel.moves import Moves
 from streamgauge.kernel.wire import Array
 from streamgauge.operators.emission import MEMORY, Floats
 from streamgauge.plan.assignment import Change

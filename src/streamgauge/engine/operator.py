@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamgauge.engine.memory import Memories
+from streamgauge.engine.piece_memory import array_bytes
 from streamgauge.engine.pieces import Bench, Given
 from streamgauge.engine.row_answers import RowsGiven
 from streamgauge.engine.rows import Rows
@@ -209,6 +210,10 @@ class Operator:
 
     def forget_numbers(self, column: str) -> None:
         """Names of a column have other numbers from now on."""
+
+    def held_bytes(self) -> int:
+        """Bytes of the arrays that it holds, but for those that claim their own memory."""
+        return array_bytes(self)
 
     def measures(self) -> Measures:
         """What it says for the receipt."""

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from streamgauge.drift.pools import pools_of
 from streamgauge.engine.memory import Memories
-from streamgauge.engine.moves import Moves
 from streamgauge.engine.naming import Groups, Series, Words
 from streamgauge.engine.partial import Partial
 from streamgauge.engine.rows import Rows
+from streamgauge.kernel.moves import Moves
 from streamgauge.log.home import FORMAT
 from streamgauge.operators.emission import (
     ALWAYS,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from streamgauge.engine.moves import Moves
 from streamgauge.engine.operator import Operator
 from streamgauge.engine.pieces import Bench, Given, Seats
 from streamgauge.engine.rows import Rows
+from streamgauge.kernel.moves import Moves
 from streamgauge.operators.emission import Span
 from streamgauge.plan.assignment import Change
 from streamgauge.plan.registry import Registry, Standing

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamgauge.engine.moves import Moves
 from streamgauge.engine.pieces import Bench
+from streamgauge.kernel.moves import Moves
 from streamgauge.operators.emission import Asked, Floats
 from streamgauge.operators.portfolio import Members
 from streamgauge.plan.registry import Standing

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from streamgauge.engine.memory import pack_memory, unpack_memory
-from streamgauge.engine.moves import Moves
 from streamgauge.engine.operator import Arrays, Newest, Operator, remembered
 from streamgauge.engine.pieces import Bench, Given, Seats, arrivals, no_memory
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.seated import Seated
+from streamgauge.kernel.moves import Moves
 from streamgauge.operators.emission import Asked, Codes, Floats, Span, empty_answers
 from streamgauge.operators.portfolio import Latest, Members, no_values, walk, with_room
 from streamgauge.plan.registry import Registry, Standing

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from streamgauge.engine.bank_state import pack_panes
 from streamgauge.engine.due import due_ticks
-from streamgauge.engine.moves import Moves
 from streamgauge.engine.naming import Groups
 from streamgauge.engine.operator import Arrays, Newest, remembered
 from streamgauge.engine.pane_shapes import UNSET, needed_panes, shape_of
@@ -21,6 +20,7 @@ from streamgauge.engine.paned import Paned
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Seats, grouped
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.table_state import pack_table_of_groups
+from streamgauge.kernel.moves import Moves
 from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
     CADENCES,

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.operators.emission import Ints
-
 Array = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 
