@@ -34,12 +34,17 @@ SHAPES: dict[str, dict[str, Any]] = {
     "grouped": {"group_by": "g"},
     "extreme": {"series": ("a",), "over": Over("max", sg.Range("30 s"))},
     **{
-        kind: {"window": window, "answer": sg.every("1 s")}
-        for kind, window in {
-            "now": sg.Now(), "range": MINUTE, "landmark": sg.Landmark("2026-01-01"),
-            "rows": sg.Rows(5), "newest": sg.Partition("k", 1), "decay": sg.Decay("5 s"), "all": sg.Unbounded(),
-        }.items()
+        window.kind: {"window": window, "answer": sg.every("1 s")}
+        for window in (
+            sg.Now(),
+            MINUTE,
+            sg.Landmark("2026-01-01"),
+            sg.Rows(5),
+            sg.Partition("k", 1),
+            sg.Decay("5 s"),
+        )
     },
+    "all": {"window": sg.Unbounded(), "answer": sg.every("1 s")},
     "groups": {"window": MINUTE, "group_by": "g"},
     "two streams": {"parts": tuple(Part(f"s{i}", MINUTE, (column("x"),)) for i in range(2))},
     "budgeted": {"window": MINUTE, "promise": BUDGET},
