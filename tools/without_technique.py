@@ -59,7 +59,7 @@ def noted(options: Sequence[str]) -> dict[str, list[str]]:
 def own_tests(
     tree: Path, name: str, gone: Sequence[str], taken: Mapping[str, list[str]]
 ) -> list[str]:
-    """Tests, and files of tests, that are of a technique: it has a part in them, or they name it."""
+    """Tests, and files of them, that a technique has a part in or that name it."""
     found = {test for known in gone for test in taken.get(known, ())}
     module = f"streamgauge.work.{name}"
     for path in (tree / "tests").rglob("*.py"):
