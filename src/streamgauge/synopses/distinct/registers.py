@@ -15,7 +15,7 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.synopses.distinct.register_law import register_law, widest_bar
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
-from streamgauge.synopses.questions import Distinct
+from streamgauge.synopses.questions import Distinct, Question
 from streamgauge.synopses.synopsis import Need, Synopsis, Trial
 
 
@@ -32,13 +32,14 @@ class Registers(Synopsis):
         Chooses the hash; parts to be merged need the same.
     """
 
-    answers = (Distinct,)
+    answers: ClassVar[tuple[type[Question], ...]] = (Distinct,)
     takes = "keys"
     law: ClassVar[str]
     cite: ClassVar[str]
     assumes: ClassVar[tuple[str, ...]] = RANDOM_HASHES
     # Powers of two that may be chosen for a contract.
     powers: ClassVar[range]
+    small: ClassVar[tuple[Any, ...]] = (64,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         self._check_registers(k)
@@ -65,11 +66,6 @@ class Registers(Synopsis):
         """The fewest registers whose widest bar is within the contract."""
         sizes = [1 << power for power in cls.powers]
         return smallest(need, cls.name, sizes, lambda k, delta: cls(k, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four registers."""
-        return cls(64, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -50,13 +50,7 @@ from streamgauge.synopses.questions import Frequency, Question, TopK
 from streamgauge.synopses.synopsis import Synopsis
 from streamgauge.windows.bank_panes import BankPanes
 from streamgauge.windows.panes import coverage_of
-from streamgauge.work.summaries.answers import (
-    Answers,
-    Asking,
-    Top,
-    gone_item,
-    remembered_item,
-)
+from streamgauge.work.summaries.answers import Answers, Asking, Top, gone_item, remembered_item
 from streamgauge.work.summaries.bars import columns_of, widen
 from streamgauge.work.summaries.names import CODED, SummaryNames, coding, held_words, only_hashed
 from streamgauge.work.summaries.technique import SketchKey
