@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIST = Path("src/streamgauge/plan/technique.py")
 WORK = Path("src/streamgauge/work")
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "no-java", "figures")
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "no-java")
 
 
 def folders(tree: Path = ROOT) -> list[str]:
@@ -81,6 +81,7 @@ def failed(tree: Path, own: Sequence[str], options: Sequence[str]) -> list[str]:
 def _pytest(tree: Path, options: Sequence[str], **more: str) -> str:
     path = os.pathsep.join((str(tree / "src"), str(tree)))
     command = [sys.executable, "-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", "-n", "0"]
+    command.append("--continue-on-collection-errors")
     run = subprocess.run(
         [*command, *options],
         cwd=tree,
