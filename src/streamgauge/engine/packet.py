@@ -5,13 +5,13 @@ Of inputs that take sums, cells are sent instead of rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.engine.batch import RowBatch
+from streamgauge.engine.batch import LoggedRows, RowBatch
 from streamgauge.engine.calendar import Calendar
 from streamgauge.engine.packed_columns import (
     Arrays,
@@ -23,11 +23,12 @@ from streamgauge.engine.packed_columns import (
     read_ints,
 )
 from streamgauge.engine.partial import Partial
+from streamgauge.engine.store_state import pack_table, unpack_table
 from streamgauge.kernel.coded import CodedColumn
 from streamgauge.kernel.wire import Packed, pack, unpack
 
 KIND = "packet"
-VERSION = 2
+VERSION = 3
 
 Values = dict[str, Any]
 
@@ -36,13 +37,15 @@ Values = dict[str, Any]
 class Packet:
     """What a slice has for one shard: the stream, its calendar, a batch for each input.
 
-    `partials` has the cells of tables, by the text of their keys.
+    `partials` has the cells of tables, by the text of their keys, and `local` the rows that the
+    shard works on as they stand in the log.
     """
 
     stream: str
     calendar: Calendar
     batches: dict[str, RowBatch]
     partials: dict[str, Partial] = field(default_factory=dict)
+    local: RowBatch | None = None
 
     def to_bytes(self) -> bytes:
         """Write a packet."""
@@ -58,6 +61,7 @@ class Packet:
                 [text, _pack_partial(f"cells/{serial}", partial, arrays)]
                 for serial, (text, partial) in enumerate(self.partials.items())
             ],
+            "local": None if self.local is None else _pack_logged(self.local, arrays),
         }
         return pack(Packed(KIND, VERSION, values, arrays))
 
@@ -75,7 +79,9 @@ class Packet:
             for serial, (text, told) in enumerate(values["partials"])
         }
         calendar = Calendar(arrays["ticks"], arrays["rows"], values["late"])
-        return cls(values["stream"], calendar, batches, partials)
+        told = values.get("local")
+        local = None if told is None else _logged(told, arrays)
+        return cls(values["stream"], calendar, batches, partials, local)
 
 
 _INTS = ("tick", "pane", "group", "n")
@@ -125,6 +131,22 @@ def _no_rows(told: Values) -> RowBatch:
     }
     numbers = {name: np.empty(0) for name in told["numbers"]}
     return RowBatch(none, none, np.empty(0, np.bool_), numbers, words)
+
+
+def _pack_logged(batch: RowBatch, arrays: Arrays) -> Values:
+    """Add rows as they stand in the log, with their place there."""
+    logged = batch.logged
+    assert logged is not None, "rows of the log"
+    arrays["local/rows"] = pack_table(logged.table)
+    low = pack_ints("local/row", logged.row, arrays)
+    place = {"page": logged.page, "segment": logged.segment, "row": low}
+    return {**place, **_pack_batch("local", batch, arrays)}
+
+
+def _logged(told: Values, arrays: Arrays) -> RowBatch:
+    table, row = unpack_table(arrays["local/rows"]), read_ints("local/row", told["row"], arrays)
+    logged = LoggedRows(table, told["page"], told["segment"], row)
+    return replace(_batch("local", told, arrays), logged=logged)
 
 
 def _pack_partial(prefix: str, partial: Partial, arrays: Arrays) -> Values:

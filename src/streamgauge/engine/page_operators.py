@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from streamgauge.engine.operator import PageOperator, Site, page_module
 from streamgauge.engine.reading import Wanted
 from streamgauge.engine.store import logged_columns
+from streamgauge.plan.distribution import Local
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Technique, technique_of, techniques
 
@@ -39,29 +41,50 @@ def planned(
 
 
 def taken(site: Site, registry: Registry, having: Sequence[int]) -> dict[int, dict[str, Wanted]]:
-    """What operators that no stream feeds take of streams, on some of the shards."""
+    """What operators that no stream feeds take of all rows of streams, on some of the shards."""
     shards = site.home.shards
     found: dict[int, dict[str, Wanted]] = {shard: {} for shard in having}
     for technique, standing in _unfed(site, registry):
         here = [shard for shard in having if technique.takes(standing, shard, shards)]
         if not here:
             continue
-        for name, columns in technique.reads(registry, standing).items():
-            logged = logged_columns(registry.stream(name), (*columns.numbers, *columns.words))
-            wanted = Wanted(logged=logged, checked=columns.numbers)
+        for name, wanted in _reads(registry, technique, standing, local=False).items():
             for shard in here:
                 found[shard][name] = found[shard].get(name, Wanted()).joined(wanted)
     return found
 
 
+def taken_locally(registry: Registry) -> dict[str, Wanted]:
+    """What operators take of the rows of streams that any shard can work on."""
+    found: dict[str, Wanted] = {}
+    for technique, standing in _unfed_of(registry):
+        for name, wanted in _reads(registry, technique, standing, local=True).items():
+            found[name] = found.get(name, Wanted()).joined(wanted)
+    return found
+
+
+def _reads(
+    registry: Registry, technique: Technique, standing: Standing, *, local: bool
+) -> dict[str, Wanted]:
+    """What a query takes of the rows of each stream, if these are local or if they are not."""
+    routes, found = technique.routes(registry, standing), {}
+    if local not in {isinstance(route, Local) for route in routes.values()}:
+        return {}
+    for name, columns in technique.reads(registry, standing).items():
+        if isinstance(routes.get(name), Local) == local:
+            logged = logged_columns(registry.stream(name), (*columns.numbers, *columns.words))
+            found[name] = Wanted(logged=logged, checked=columns.numbers)
+    return found
+
+
 def _unfed(site: Site, registry: Registry) -> list[tuple[Technique, Standing]]:
     """Queries whose operators no stream feeds."""
+    return site.once("unfed", partial(_unfed_of, registry))
 
-    def find() -> list[tuple[Technique, Standing]]:
-        asked = ((technique_of(one), one) for one in registry.queries.values())
-        return [(technique, standing) for technique, standing in asked if not technique.fed]
 
-    return site.once("unfed", find)
+def _unfed_of(registry: Registry) -> list[tuple[Technique, Standing]]:
+    asked = ((technique_of(one), one) for one in registry.queries.values())
+    return [(technique, standing) for technique, standing in asked if not technique.fed]
 
 
 def compiled_for(

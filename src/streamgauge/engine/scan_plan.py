@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from streamgauge.engine.distribution import REPLICATED, SINGLE, inputs_of
+from streamgauge.engine.distribution import REPLICATED, SINGLE, SUBSCRIBED, inputs_of
+from streamgauge.engine.page_operators import taken_locally
+from streamgauge.engine.reading import Wanted
+from streamgauge.engine.subscriptions import Subscriptions, subscriptions_of
 from streamgauge.log.journal import Segment
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
@@ -27,31 +30,43 @@ class StreamScan:
     """How a stream is scanned: its derived columns, and the columns that each input takes.
 
     `tables` has the inputs whose rows are added up before they are sent, with their tables.
+    `subscriptions` says which shards need which series, `local` what is taken of rows that are
+    spread over the shards, as they stand in the log.
     """
 
     stream: Stream
     derived: dict[str, Expr]
     inputs: dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    subscriptions: Subscriptions | None = None
+    local: Wanted | None = None
     functions: Functions = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: StreamPlan) -> StreamScan | None:
-        """The scan of a stream; None where all shards read it anyway, or where nothing is hashed.
+    def of(cls, plan: StreamPlan, shards: int, local: Wanted | None) -> StreamScan | None:
+        """The scan of a stream; None where no rows of it are sent to anybody.
 
         Functions of users are called where the work is, never by a scan.
         """
         parts = inputs_of(plan)
-        whole = parts.pop(REPLICATED)
+        del parts[REPLICATED]
         if SINGLE in parts and not _adds(parts[SINGLE]):
             # The shards that have such tables read all rows at less cost than these take to send.
             del parts[SINGLE]
-        if not parts or whole.keyed or _calls(plan):
+        asked = subscriptions_of(parts[SUBSCRIBED], shards) if SUBSCRIBED in parts else None
+        if asked is None:
+            parts.pop(SUBSCRIBED, None)
+        if not (parts or local) or _calls(plan):
             return None
         inputs = {name: (part.numbers(), part.words()) for name, part in parts.items()}
         tables = {name: tuple(key.text() for key in part.operators) for name, part in parts.items()}
         added = {name: texts for name, texts in tables.items() if _adds(parts[name])}
-        return cls(plan.stream, plan.derived, inputs, added)
+        return cls(plan.stream, plan.derived, inputs, added, asked, local)
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is read of the stream."""
+        return Wanted(self.numbers, self.words).joined(self.local or Wanted())
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -65,21 +80,27 @@ class StreamScan:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
+        asked = self.subscriptions
         return {
             "stream": self.stream.as_dict(),
             "derived": {name: expr.as_json() for name, expr in self.derived.items()},
             "inputs": {name: [list(n), list(w)] for name, (n, w) in self.inputs.items()},
             "tables": {name: list(texts) for name, texts in self.tables.items()},
+            "subscriptions": None if asked is None else asked.as_dict(),
+            "local": None if self.local is None else self.local.as_dict(),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> StreamScan:
         """Read the JSON form."""
+        asked, local = data.get("subscriptions"), data.get("local")
         return cls(
             Stream.from_dict(data["stream"]),
             {name: Expr.from_json(expr) for name, expr in data["derived"].items()},
             {name: (tuple(n), tuple(w)) for name, (n, w) in data["inputs"].items()},
             {name: tuple(texts) for name, texts in data["tables"].items()},
+            None if asked is None else Subscriptions.from_dict(asked),
+            None if local is None else Wanted.from_dict(local),
         )
 
 
@@ -117,7 +138,13 @@ class Scans:
         if not worth:
             return {}
         if registry.changed != self.planned:
-            scans = {s.name: StreamScan.of(share(registry, s)) for s in registry.streams.values()}
+            local = taken_locally(registry)
+            scans = {
+                stream.name: StreamScan.of(
+                    share(registry, stream), self.shards, local.get(stream.name)
+                )
+                for stream in registry.streams.values()
+            }
             self.known = {name: scan for name, scan in scans.items() if scan is not None}
             self.planned = registry.changed
         return {n: scan.as_dict() for n, scan in self.known.items() if n in worth}

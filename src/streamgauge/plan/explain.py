@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamgauge.plan.explaining import route_lines
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import technique_of
 
@@ -9,8 +10,10 @@ from streamgauge.plan.technique import technique_of
 def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     """The plan of a query as text, outermost first, as seen after an epoch."""
     standing = registry.query(name)
-    told = technique_of(standing).explain(registry, standing, shards)
-    return "\n".join([_title(standing, epoch), _body(told.tree), *told.closing])
+    known = technique_of(standing)
+    told, routes = known.explain(registry, standing, shards), known.routes(registry, standing)
+    lines = [_title(standing, epoch), _body(told.tree), *route_lines(routes), *told.closing]
+    return "\n".join(lines)
 
 
 def _title(standing: Standing, epoch: int) -> str:

@@ -33,7 +33,7 @@ class LatestOperator(Operator):
 
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries of this shard; name their members."""
-        mine = [s for s in queries if s.id % bench.shards == bench.shard]
+        mine = [s for s in queries if self.key.shard_of(s, bench.shards) == bench.shard]
         self.seats.arrange(bench, mine, 1, lambda standing: 0)
         for standing in self.seats.active:
             for name in standing.query.series or ():
@@ -106,7 +106,7 @@ class LatestOperator(Operator):
         if self.key.y is not None:
             self.y = with_room(self.y, n_series)
         given: Floats = walk(
-            arrivals(rows, (self.key.x, self.key.y, None), bench.sid, _NO_KEYS),
+            arrivals(rows, (self.key.x, self.key.y, None), bench.sid, _NO_KEYS, bench.calendar),
             span,
             bench.revises,
             bench.stream.expected_gap or 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.plan.answers_as_rows import alone
+from streamgauge.plan.distribution import Distribution, Singleton
 from streamgauge.plan.explaining import plain_columns
 from streamgauge.plan.nodes import Numbers, Scan
 from streamgauge.plan.offer import Bid, Statistics, row_offer
@@ -13,6 +14,8 @@ from streamgauge.plan.selections import group_of, shard_with
 from streamgauge.plan.sharing import share
 from streamgauge.plan.technique import Columns, NamedKey, Technique
 from streamgauge.plan.view import View
+
+TOGETHER = "rows of the whole relation must meet"
 
 
 class Relations(Technique):
@@ -51,6 +54,10 @@ class Relations(Technique):
                 tuple(dict.fromkeys((*known.words, *more.words))),
             )
         return found
+
+    def routes(self, registry: Registry, standing: Standing) -> Mapping[str, Distribution]:
+        """One shard has all rows of a view."""
+        return dict.fromkeys(standing.view.streams, Singleton(TOGETHER))
 
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """Views over the same windows live together."""

@@ -13,6 +13,7 @@ SELECT DISTINCT sym FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- of a stream
@@ -32,6 +33,7 @@ SELECT DISTINCT sym FROM trades;
 --   memory groups: each different row with its count
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- two columns
@@ -49,6 +51,7 @@ SELECT DISTINCT sym, buy FROM trades [ROWS 10];
 --   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a filter above goes below
@@ -68,6 +71,7 @@ SELECT sym FROM (SELECT DISTINCT sym FROM trades [RANGE 1 MINUTE]) x WHERE sym >
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- inside a stream
@@ -87,6 +91,7 @@ SELECT ISTREAM(DISTINCT sym) FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- before a stream
@@ -106,6 +111,7 @@ SELECT DISTINCT ISTREAM(sym) FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- with an order
@@ -125,6 +131,7 @@ SELECT DISTINCT sym FROM trades [RANGE 1 MINUTE] ORDER BY sym LIMIT 3;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- of a join
@@ -151,4 +158,6 @@ SELECT DISTINCT t.sym FROM trades [RANGE 1 MINUTE] t JOIN quotes [RANGE 1 MINUTE
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact

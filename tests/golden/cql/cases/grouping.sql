@@ -15,6 +15,7 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym EMIT CHANGES
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- keys only
@@ -32,6 +33,7 @@ SELECT sym FROM trades [RANGE 1 MINUTE] GROUP BY sym;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- by position
@@ -53,6 +55,7 @@ SELECT sym, buy, COUNT(*) AS n FROM trades [ROWS 10] GROUP BY 1, 2 HAVING COUNT(
 --   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- by alias
@@ -72,6 +75,7 @@ SELECT bucket(ts, INTERVAL 1 MINUTE) AS minute, MAX(price) - MIN(price) AS moved
 --   memory window: rows of trades for range 1 h
 --   store of trades: range 1 h
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- by an expression
@@ -91,6 +95,7 @@ SELECT upper(sym) AS name, SUM(size) + 1 AS more FROM trades [RANGE 1 MINUTE] GR
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- expressions of keys and aggregates
@@ -110,6 +115,7 @@ SELECT sym || '!' AS loud, SUM(price * size) / SUM(size) AS vwap FROM trades [RA
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- having
@@ -131,6 +137,7 @@ SELECT sym FROM trades [RANGE 1 MINUTE] GROUP BY sym HAVING AVG(price) > 10;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- having on a key goes below
@@ -154,6 +161,7 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym HAVING sym =
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- having without groups
@@ -175,6 +183,7 @@ SELECT MAX(price) AS top FROM trades [RANGE 1 MINUTE] HAVING COUNT(*) > 10;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a filter on the keys of a subquery goes below
@@ -198,6 +207,7 @@ SELECT n FROM (SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY s
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a filter of one aggregate
@@ -217,6 +227,7 @@ SELECT sym, COUNT(*) FILTER (WHERE buy) - COUNT(*) FILTER (WHERE NOT buy) AS net
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- first and last
@@ -236,6 +247,7 @@ SELECT sym, LAST(price) - FIRST(price) AS moved FROM trades [RANGE 1 MINUTE] GRO
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- first and last by another column
@@ -255,6 +267,7 @@ SELECT sym, FIRST(price, size) AS of_the_smallest, LAST(price, size) AS of_the_l
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- distinct values counted
@@ -274,6 +287,7 @@ SELECT sym, COUNT(DISTINCT price) + 0 AS prices FROM trades [RANGE 1 MINUTE] GRO
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a sum and an average with weights
@@ -293,6 +307,7 @@ SELECT sym, SUM(price WEIGHT size) - AVG(price WEIGHT size) AS odd FROM trades [
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- the deviation of an expression
@@ -312,6 +327,7 @@ SELECT sym, STDDEV(price * size) / AVG(price * size) AS varies FROM trades [RANG
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- covariance over variance
@@ -331,6 +347,7 @@ SELECT COVAR(price, size) / VAR(size) AS slope FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- median among other things
@@ -350,6 +367,7 @@ SELECT sym, MEDIAN(price) - AVG(price) AS skewed FROM trades [RANGE 1 MINUTE] GR
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- groups of groups
@@ -373,6 +391,7 @@ SELECT MAX(n) AS most FROM (SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUT
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- groups over all rows
@@ -392,6 +411,7 @@ SELECT sym, COUNT(*) * 2 AS n FROM trades GROUP BY sym;
 --   memory groups: one row for each sym
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- every so often
@@ -413,4 +433,5 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym HAVING COUNT
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact

@@ -20,6 +20,8 @@ SELECT t.sym, t.price, q.bid FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MIN
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- joined on a condition
@@ -44,6 +46,8 @@ SELECT t.sym FROM trades [RANGE 1 MINUTE] t JOIN quotes [RANGE 1 MINUTE] q ON t.
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- inner is the default
@@ -68,6 +72,8 @@ SELECT t.sym FROM trades [NOW] t INNER JOIN quotes [NOW] q ON t.sym = q.sym;
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- using a column
@@ -92,6 +98,8 @@ SELECT sym, price, bid FROM trades [NOW] JOIN quotes [NOW] USING (sym);
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- using two columns
@@ -116,6 +124,8 @@ SELECT sym, a.price, b.price AS other FROM trades [NOW] a JOIN slow [RANGE 1 MIN
 --   store of slow: range 1 min
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of slow: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- left
@@ -140,6 +150,8 @@ SELECT t.sym, q.bid FROM trades [NOW] t LEFT JOIN quotes [PARTITION BY sym ROWS 
 --   store of quotes: partition by sym rows 1
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- left outer using
@@ -161,6 +173,7 @@ SELECT sym, sector FROM trades [NOW] LEFT OUTER JOIN symbols USING (sym);
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a condition on the first of a left join
@@ -187,6 +200,8 @@ SELECT t.sym FROM trades [NOW] t LEFT JOIN quotes [NOW] q ON t.sym = q.sym WHERE
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a condition on the second of a left join
@@ -213,6 +228,8 @@ SELECT t.sym FROM trades [NOW] t LEFT JOIN quotes [NOW] q ON t.sym = q.sym WHERE
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a condition inside a left join
@@ -239,6 +256,8 @@ SELECT t.sym, q.bid FROM trades [NOW] t LEFT JOIN quotes [NOW] q ON t.sym = q.sy
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- cross
@@ -263,6 +282,8 @@ SELECT t.sym, q.sym AS other FROM trades [NOW] t CROSS JOIN quotes [NOW] q;
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- three
@@ -289,6 +310,8 @@ SELECT t.sym, q.bid, s.sector FROM trades [NOW] t, quotes [PARTITION BY sym ROWS
 --   store of quotes: partition by sym rows 1
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- three by join
@@ -315,6 +338,8 @@ SELECT sym, t.price, q.bid, s.sector FROM trades [NOW] t JOIN quotes [NOW] q USI
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- three in brackets
@@ -341,6 +366,8 @@ SELECT t.price, q.bid, s.sector FROM trades [NOW] t JOIN (quotes [NOW] q JOIN sy
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- itself
@@ -364,6 +391,7 @@ SELECT a.sym, a.price - b.price AS apart FROM trades [NOW] a JOIN trades [RANGE 
 --   memory window: rows of trades for now
 --   store of trades: now, range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- itself under one window
@@ -387,6 +415,7 @@ SELECT a.sym AS one, b.sym AS other FROM trades [RANGE 1 MINUTE] a, trades [RANG
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a table
@@ -408,6 +437,7 @@ SELECT t.sym, s.sector FROM trades [NOW] t JOIN symbols s ON t.sym = s.sym;
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a table and a stream of its rows
@@ -431,6 +461,7 @@ SELECT RSTREAM(t.sym, s.sector) FROM trades [NOW] t, symbols s WHERE t.sym = s.s
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a condition on an equal column goes to both sides
@@ -459,6 +490,8 @@ SELECT t.price FROM trades [NOW] t, quotes [NOW] q WHERE t.sym = q.sym AND q.sym
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- conditions go to the sides they read
@@ -487,6 +520,8 @@ SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [ROWS 100] q WHERE t.sym = q
 --   store of quotes: rows 100
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a join of times
@@ -511,6 +546,8 @@ SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WHERE t.s
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a join of an int and a float
@@ -535,6 +572,8 @@ SELECT t.sym FROM trades [NOW] t, quotes [NOW] q WHERE t.size = q.bid;
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a join with a subquery
@@ -563,6 +602,8 @@ SELECT t.sym, m.top FROM trades [NOW] t JOIN (SELECT sym, MAX(bid) AS top FROM q
 --   store of quotes: range 1 min
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a join of streams that are kept for ever
@@ -588,6 +629,8 @@ SELECT t.sym FROM trades [RANGE UNBOUNDED] t JOIN quotes [RANGE UNBOUNDED] q ON 
 --   store of quotes: unbounded
 --   store of trades: unbounded
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- a join with a stream of changes
@@ -612,6 +655,8 @@ SELECT t.sym, o.size FROM trades [NOW] t JOIN orders o ON t.sym = o.sym;
 --   store of orders: unbounded
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of orders: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- columns of one side
@@ -636,6 +681,8 @@ SELECT q.* FROM trades [NOW] t JOIN quotes [NOW] q USING (sym);
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- all columns
@@ -657,6 +704,7 @@ SELECT * FROM trades [NOW] t JOIN symbols s USING (sym);
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- an aggregate over a join
@@ -680,6 +728,7 @@ SELECT s.sector, AVG(t.price) AS mean FROM trades [RANGE 1 MINUTE] t JOIN symbol
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
 
 -- the newest quote of each trade
@@ -706,4 +755,6 @@ SELECT t.sym, t.price, q.bid FROM trades [NOW] t ASOF LEFT JOIN quotes [RANGE 1 
 --   store of quotes: range 1 h
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: rows of the whole relation must meet
 --   kept back 0 of the error: rows are exact
