@@ -123,6 +123,45 @@ def test_selections_are_the_same_wherever_rows_are_looked_at(tmp_path: Path, lat
     assert check_work(tmp_path, chosen(late), WAYS) > 500
 
 
+JOINED = [
+    "SELECT a.k, a.x, b.y FROM s [RANGE 2 SECONDS] AS a JOIN t [RANGE 3 SECONDS] AS b "
+    "ON a.k = b.k AND a.x < b.y",
+    "SELECT a.k, a.n, b.y FROM s [RANGE 1 SECOND] AS a LEFT JOIN t [RANGE 1 SECOND] AS b "
+    "ON a.k = b.k AND b.y > 2",
+    "SELECT a.n, b.n AS m, a.k FROM s [NOW] AS a, s [NOW] AS b WHERE a.n = b.n AND a.k <> b.k",
+    "SELECT a.k, a.x, b.x AS z, c.y FROM s [RANGE 1 SECOND] AS a, s [RANGE 1 SECOND] AS b, "
+    "t [RANGE 1 SECOND] AS c WHERE a.k = b.k AND b.k = c.k AND a.x < b.x AND c.n = 1",
+    "SELECT k, COUNT(*) AS c, SUM(x) AS t FROM s [RANGE 5 SECONDS] GROUP BY k HAVING COUNT(*) > 4",
+    "SELECT DISTINCT k, n FROM t [RANGE 2 SECONDS]",
+    "SELECT k, x FROM s [RANGE 2 SECONDS] WHERE x > 1",
+    "SELECT k, x FROM s [RANGE 2 SECONDS] WHERE k IN (SELECT k FROM t [RANGE 1 SECOND])",
+    "SELECT ISTREAM(a.k, b.y) FROM s [RANGE 2 SECONDS] AS a JOIN t [RANGE 2 SECONDS] AS b "
+    "ON a.k = b.k WHERE a.n = 2",
+]
+# Their rows cannot be split.
+WHOLE = [
+    "SELECT k, x FROM s [RANGE 3 SECONDS] ORDER BY x DESC LIMIT 3",
+    "SELECT a.x, b.y FROM s [NOW] AS a JOIN t [NOW] AS b ON a.k = b.k",
+    "SELECT a.k, b.k AS o FROM s [ROWS 3] AS a JOIN t [ROWS 3] AS b ON a.k = b.k",
+]
+
+
+def joined(late: str) -> list[Entry]:
+    """Views over two streams of the same rows, some from the start, the rest once rows came."""
+    declared = DECLARED.format(key="k", late=late)
+    other = declared.replace("STREAM s", "STREAM t")
+    views = [f"CREATE QUERY v{i} AS {text}" for i, text in enumerate([*JOINED, *WHOLE])]
+    return [declared, other, *views[::2], arriving(3, most=8), *views[1::2], arriving(3, 3, 8)]
+
+
+@pytest.mark.parametrize("late", ["", "LATE ALLOW 3 SECONDS"])
+def test_views_are_the_same_for_rows_of_some_keys_as_for_all_rows(
+    tmp_path: Path, late: str
+) -> None:
+    ways = (Way(), Way(2, 3, True), Way(2, 4, True, slices=3), Way(1, 16, slices=8))
+    assert check_work(tmp_path, joined(late), ways) > 300
+
+
 def landed(tmp_path: Path, shards: int, *queries: sg.Query) -> sg.Gauge:
     """A home that has read 10 seconds of rows of 30 series, half of all rows of the first."""
     rows = tmp_path / "rows"
@@ -195,7 +234,8 @@ def test_a_row_that_is_selected_from_is_on_one_shard_and_late_rows_are_on_all(
     places = [set(part.logged.row.tolist()) for part in packets]
     late = [set(part.logged.row[part.late].tolist()) for part in packets]
     assert set().union(*places) == set(range(len(rows)))
-    assert late[0] and late == late[:1] * 4
+    assert late[0]
+    assert late == late[:1] * 4
     assert sum(map(len, places)) == len(rows) + 3 * len(late[0])
     # Rows of a block lie together, so few blocks are spread less evenly than many.
     assert all(len(rows) / 10 < len(part) < len(rows) / 2 for part in places)

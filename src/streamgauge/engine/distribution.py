@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from streamgauge.plan.distribution import HashBy, Merged, Subscribed
+from streamgauge.plan.distribution import Distribution, HashBy, Local, Merged, Subscribed
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.sharing import StreamPlan
 from streamgauge.plan.technique import Key
@@ -19,7 +19,7 @@ REPLICATED = ""
 SINGLE = "[]"
 # The input of queries that list series: rows go to the shards that have queries of theirs.
 SUBSCRIBED = "series"
-# Rows that any shard can work on; operators take them, and no input has them.
+# Rows that any shard can work on.
 LOCAL = "local"
 
 
@@ -33,9 +33,19 @@ def input_of(key: Key) -> str:
     return REPLICATED
 
 
+def logged_input(route: Distribution | None) -> str | None:
+    """The name of the rows that operators take as they stand in the log; None: all rows."""
+    match route:
+        case Local():
+            return LOCAL
+        case HashBy(by):
+            return json.dumps(list(by))
+    return None
+
+
 def columns_of(name: str) -> tuple[str, ...]:
     """The columns that an input is hashed by."""
-    return () if name in (REPLICATED, SUBSCRIBED) else tuple(json.loads(name))
+    return () if name in (REPLICATED, SUBSCRIBED, LOCAL) else tuple(json.loads(name))
 
 
 def inputs_of(plan: StreamPlan) -> dict[str, StreamPlan]:

@@ -37,15 +37,15 @@ Values = dict[str, Any]
 class Packet:
     """What a slice has for one shard: the stream, its calendar, a batch for each input.
 
-    `partials` has the cells of tables, by the text of their keys, and `local` the rows that the
-    shard works on as they stand in the log.
+    `partials` has the cells of tables, by the text of their keys, and `logged` the rows
+    that the shard works on as they stand in the log, by how they are split.
     """
 
     stream: str
     calendar: Calendar
     batches: dict[str, RowBatch]
     partials: dict[str, Partial] = field(default_factory=dict)
-    local: RowBatch | None = None
+    logged: dict[str, RowBatch] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """Write a packet."""
@@ -61,7 +61,10 @@ class Packet:
                 [text, _pack_partial(f"cells/{serial}", partial, arrays)]
                 for serial, (text, partial) in enumerate(self.partials.items())
             ],
-            "local": None if self.local is None else _pack_logged(self.local, arrays),
+            "logged": [
+                [name, _pack_logged(f"logged/{serial}", batch, arrays)]
+                for serial, (name, batch) in enumerate(self.logged.items())
+            ],
         }
         return pack(Packed(KIND, VERSION, values, arrays))
 
@@ -79,9 +82,11 @@ class Packet:
             for serial, (text, told) in enumerate(values["partials"])
         }
         calendar = Calendar(arrays["ticks"], arrays["rows"], values["late"])
-        told = values.get("local")
-        local = None if told is None else _logged(told, arrays)
-        return cls(values["stream"], calendar, batches, partials, local)
+        logged = {
+            name: _logged(f"logged/{serial}", told, arrays)
+            for serial, (name, told) in enumerate(values["logged"])
+        }
+        return cls(values["stream"], calendar, batches, partials, logged)
 
 
 _INTS = ("tick", "pane", "group", "n")
@@ -133,20 +138,20 @@ def _no_rows(told: Values) -> RowBatch:
     return RowBatch(none, none, np.empty(0, np.bool_), numbers, words)
 
 
-def _pack_logged(batch: RowBatch, arrays: Arrays) -> Values:
+def _pack_logged(prefix: str, batch: RowBatch, arrays: Arrays) -> Values:
     """Add rows as they stand in the log, with their place there."""
     logged = batch.logged
     assert logged is not None, "rows of the log"
-    arrays["local/rows"] = pack_table(logged.table)
-    low = pack_ints("local/row", logged.row, arrays)
+    arrays[f"{prefix}/rows"] = pack_table(logged.table)
+    low = pack_ints(f"{prefix}/row", logged.row, arrays)
     place = {"page": logged.page, "segment": logged.segment, "row": low}
-    return {**place, **_pack_batch("local", batch, arrays)}
+    return {**place, **_pack_batch(prefix, batch, arrays)}
 
 
-def _logged(told: Values, arrays: Arrays) -> RowBatch:
-    table, row = unpack_table(arrays["local/rows"]), read_ints("local/row", told["row"], arrays)
-    logged = LoggedRows(table, told["page"], told["segment"], row)
-    return replace(_batch("local", told, arrays), logged=logged)
+def _logged(prefix: str, told: Values, arrays: Arrays) -> RowBatch:
+    row = read_ints(f"{prefix}/row", told["row"], arrays)
+    logged = LoggedRows(unpack_table(arrays[f"{prefix}/rows"]), told["page"], told["segment"], row)
+    return replace(_batch(prefix, told, arrays), logged=logged)
 
 
 def _pack_partial(prefix: str, partial: Partial, arrays: Arrays) -> Values:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from streamgauge.engine.distribution import logged_input
 from streamgauge.engine.operator import PageOperator, Site, page_module
 from streamgauge.engine.reading import Wanted
 from streamgauge.engine.store import logged_columns
-from streamgauge.plan.distribution import Local
+from streamgauge.plan.distribution import HashBy
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Technique, technique_of, techniques
 
@@ -48,33 +49,34 @@ def taken(site: Site, registry: Registry, having: Sequence[int]) -> dict[int, di
         here = [shard for shard in having if technique.takes(standing, shard, shards)]
         if not here:
             continue
-        for name, wanted in _reads(registry, technique, standing, local=False).items():
-            for shard in here:
+        for name, by, wanted in _reads(registry, technique, standing):
+            for shard in here if by is None else ():
                 found[shard][name] = found[shard].get(name, Wanted()).joined(wanted)
     return found
 
 
-def taken_locally(registry: Registry) -> dict[str, Wanted]:
-    """What operators take of the rows of streams that any shard can work on."""
-    found: dict[str, Wanted] = {}
+def taken_in_part(registry: Registry) -> dict[str, dict[str, Wanted]]:
+    """What operators take of rows of streams that are split, by stream and by how they are."""
+    found: dict[str, dict[str, Wanted]] = {}
     for technique, standing in _unfed_of(registry):
-        for name, wanted in _reads(registry, technique, standing, local=True).items():
-            found[name] = found.get(name, Wanted()).joined(wanted)
+        for name, by, wanted in _reads(registry, technique, standing):
+            if by is not None:
+                known = found.setdefault(name, {})
+                known[by] = known.get(by, Wanted()).joined(wanted)
     return found
 
 
 def _reads(
-    registry: Registry, technique: Technique, standing: Standing, *, local: bool
-) -> dict[str, Wanted]:
-    """What a query takes of the rows of each stream, if these are local or if they are not."""
-    routes, found = technique.routes(registry, standing), {}
-    if local not in {isinstance(route, Local) for route in routes.values()}:
-        return {}
+    registry: Registry, technique: Technique, standing: Standing
+) -> Iterator[tuple[str, str | None, Wanted]]:
+    """The streams of a query, how the rows of each are split if they are, and what is taken."""
+    routes = technique.routes(registry, standing)
     for name, columns in technique.reads(registry, standing).items():
-        if isinstance(routes.get(name), Local) == local:
-            logged = logged_columns(registry.stream(name), (*columns.numbers, *columns.words))
-            found[name] = Wanted(logged=logged, checked=columns.numbers)
-    return found
+        route = routes.get(name)
+        by = route.by if isinstance(route, HashBy) else ()
+        taken = (*columns.numbers, *columns.words, *by)
+        logged = logged_columns(registry.stream(name), taken)
+        yield name, logged_input(route), Wanted(logged=logged, checked=columns.numbers)
 
 
 def _unfed(site: Site, registry: Registry) -> list[tuple[Technique, Standing]]:

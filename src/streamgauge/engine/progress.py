@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from streamgauge.engine.calendar import Calendar, merged
 from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
 from streamgauge.engine.leaving import release, settle_names
-from streamgauge.engine.local_rows import local_rows
+from streamgauge.engine.logged_rows import logged_rows
 from streamgauge.engine.naming import Series
 from streamgauge.engine.operator import FedModule, Operator, Past, fed_module
 from streamgauge.engine.partial import Partial
@@ -88,8 +88,8 @@ class StreamRun:
     """One stream of one shard, with what is needed to bring it forward.
 
     `others` are the columns of all rows that operators take which no input of the stream feeds,
-    `local` those of rows that any shard can work on; `brought` has the rows of the page at work
-    for them.
+    `logged` those of rows that are split, by how they are; `brought` has the rows of the page at
+    work for them.
     """
 
     home: Home
@@ -99,7 +99,7 @@ class StreamRun:
     state: StreamState
     late: int = 0
     others: Wanted = field(default_factory=Wanted)
-    local: Wanted = field(default_factory=Wanted)
+    logged: dict[str, Wanted] = field(default_factory=dict)
     brought: Brought = field(default_factory=Brought)
     opened: list[Given] = field(default_factory=list)
     parts: dict[str, StreamPlan] = field(init=False)
@@ -358,21 +358,22 @@ class StreamRun:
         came = brought or Brought(whole=False)
         lacking = [name for name in self.parts if name not in came.inputs and self.mine(name)]
         wanted = self._wanted(lacking).joined(self.others)
-        if came.local is None:
-            wanted = wanted.joined(self.local)
+        split = [name for name in self.logged if name not in came.logged]
+        wanted = reduce(Wanted.joined, (self.logged[name] for name in split), wanted)
         if brought is None or not (brought.whole or wanted == Wanted()):
             read = read_page(self.home, self.plan, page, wanted)
             calendar = read.calendar if brought is None else brought.calendar
             came = replace(came, calendar=calendar, batches=read.batches)
-        if came.local is None and self.local != Wanted():
-            came = replace(came, local=self._mine_of(came.batches))
+        if split:
+            mine = {name: self._mine_of(name, came.batches) for name in split}
+            came = replace(came, logged={**came.logged, **mine})
         self.brought = came.alone()
         return came
 
-    def _mine_of(self, batches: Sequence[RowBatch]) -> list[RowBatch]:
-        """Rows of batches that this shard works on where any could."""
+    def _mine_of(self, name: str, batches: Sequence[RowBatch]) -> list[RowBatch]:
+        """Rows of batches that this shard works on, where they are split."""
         shard, shards = self.shard, self.home.shards
-        return [local_rows(batch, self.stream, shard, shards) for batch in batches]
+        return [logged_rows(batch, self.stream, name, shard, shards) for batch in batches]
 
     def _arrivals(self, brought: Brought) -> dict[str, list[Rows]]:
         """The rows of a page for each input, in order of arrival."""

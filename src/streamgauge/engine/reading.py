@@ -60,20 +60,20 @@ class Brought:
 
     `batches` have the rows that inputs and operators take columns of. What was made for an input
     already is in `inputs`, and rows that were added up in `cells`, by the text of the key of their
-    table. `local` are the rows that a shard works on where any could, None where they were not
-    brought. `whole` is false where rows were sent, which are not all rows.
+    table. `logged` has the rows that a shard works on where they are split, as they stand in the
+    log, by how they are split. `whole` is false where rows were sent, which are not all rows.
     """
 
     calendar: Calendar = field(default_factory=Calendar)
     batches: Sequence[RowBatch] = ()
     inputs: Mapping[str, Sequence[RowBatch]] = field(default_factory=dict)
     cells: Mapping[str, Sequence[Partial]] = field(default_factory=dict)
-    local: Sequence[RowBatch] | None = None
+    logged: Mapping[str, Sequence[RowBatch]] = field(default_factory=dict)
     whole: bool = True
 
     def alone(self) -> Brought:
         """The same rows for somebody else, who takes columns of them."""
-        return Brought(self.calendar, self.batches, local=self.local)
+        return Brought(self.calendar, self.batches, logged=self.logged)
 
 
 def read_page(home: Home, plan: Columns, page: Page, wanted: Wanted) -> Brought:

@@ -14,7 +14,7 @@ from streamgauge.engine.batch import RowBatch
 from streamgauge.engine.calendar import merged
 from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.distribution import SINGLE, SUBSCRIBED, columns_of
-from streamgauge.engine.local_rows import local_shares
+from streamgauge.engine.logged_rows import logged_shares
 from streamgauge.engine.packet import Packet
 from streamgauge.engine.partial import Partial, partials_of
 from streamgauge.engine.reading import Brought, read_batch
@@ -40,22 +40,18 @@ def scan(home: Home, page: Page, part: Slice) -> Iterator[bytes]:
     batch = read_batch(home, plan, part.place, segment, plan.wanted, start)
     calendar = batch.calendar(plan.stream.tick)
     rows, cells = _work(plan, page, batch, home)
-    local = _local(plan, batch, home.shards)
+    logged = {
+        name: logged_shares(batch, plan.stream, name, wanted.logged, home.shards)
+        for name, wanted in plan.logged.items()
+    }
     for shard in range(home.shards):
         yield Packet(
             segment.stream,
             calendar,
-            {name: part for name, parts in rows.items() if (part := parts[shard]) is not None},
+            {name: own for name, parts in rows.items() if (own := parts[shard]) is not None},
             {text: parts[shard] for text, parts in cells.items() if len(parts[shard].tick)},
-            local[shard],
+            {name: parts[shard] for name, parts in logged.items()},
         ).to_bytes()
-
-
-def _local(plan: StreamScan, batch: RowBatch, shards: int) -> Shares:
-    """The rows of a batch that are spread over the shards, as they stand in the log."""
-    if plan.local is None:
-        return [None] * shards
-    return local_shares(batch, plan.stream, plan.local.logged, shards)
 
 
 def _work(
@@ -150,7 +146,7 @@ def brought(page: Page, sent: Sequence[bytes]) -> dict[str, Brought]:
                 if all(item in part.batches for part in parts)
             },
             cells=cells,
-            local=None if plan.local is None else [b for p in parts if (b := p.local) is not None],
+            logged={item: [part.logged[item] for part in parts] for item in plan.logged},
             whole=False,
         )
     return found

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 from streamgauge.engine.distribution import REPLICATED, SINGLE, SUBSCRIBED, inputs_of
-from streamgauge.engine.page_operators import taken_locally
+from streamgauge.engine.page_operators import taken_in_part
 from streamgauge.engine.reading import Wanted
 from streamgauge.engine.subscriptions import Subscriptions, subscriptions_of
 from streamgauge.log.journal import Segment
@@ -30,8 +31,8 @@ class StreamScan:
     """How a stream is scanned: its derived columns, and the columns that each input takes.
 
     `tables` has the inputs whose rows are added up before they are sent, with their tables.
-    `subscriptions` says which shards need which series, `local` what is taken of rows that are
-    spread over the shards, as they stand in the log.
+    `subscriptions` says which shards need which series, `logged` what is taken of rows as they
+    stand in the log, by how they are split.
     """
 
     stream: Stream
@@ -39,11 +40,11 @@ class StreamScan:
     inputs: dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     subscriptions: Subscriptions | None = None
-    local: Wanted | None = None
+    logged: dict[str, Wanted] = field(default_factory=dict)
     functions: Functions = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: StreamPlan, shards: int, local: Wanted | None) -> StreamScan | None:
+    def of(cls, plan: StreamPlan, shards: int, logged: dict[str, Wanted]) -> StreamScan | None:
         """The scan of a stream; None where no rows of it are sent to anybody.
 
         Functions of users are called where the work is, never by a scan.
@@ -56,17 +57,17 @@ class StreamScan:
         asked = subscriptions_of(parts[SUBSCRIBED], shards) if SUBSCRIBED in parts else None
         if asked is None:
             parts.pop(SUBSCRIBED, None)
-        if not (parts or local) or _calls(plan):
+        if not (parts or logged) or _calls(plan):
             return None
         inputs = {name: (part.numbers(), part.words()) for name, part in parts.items()}
         tables = {name: tuple(key.text() for key in part.operators) for name, part in parts.items()}
         added = {name: texts for name, texts in tables.items() if _adds(parts[name])}
-        return cls(plan.stream, plan.derived, inputs, added, asked, local)
+        return cls(plan.stream, plan.derived, inputs, added, asked, logged)
 
     @property
     def wanted(self) -> Wanted:
         """What is read of the stream."""
-        return Wanted(self.numbers, self.words).joined(self.local or Wanted())
+        return reduce(Wanted.joined, self.logged.values(), Wanted(self.numbers, self.words))
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -87,20 +88,20 @@ class StreamScan:
             "inputs": {name: [list(n), list(w)] for name, (n, w) in self.inputs.items()},
             "tables": {name: list(texts) for name, texts in self.tables.items()},
             "subscriptions": None if asked is None else asked.as_dict(),
-            "local": None if self.local is None else self.local.as_dict(),
+            "logged": {name: wanted.as_dict() for name, wanted in self.logged.items()},
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> StreamScan:
         """Read the JSON form."""
-        asked, local = data.get("subscriptions"), data.get("local")
+        asked, logged = data.get("subscriptions"), data.get("logged", {})
         return cls(
             Stream.from_dict(data["stream"]),
             {name: Expr.from_json(expr) for name, expr in data["derived"].items()},
             {name: (tuple(n), tuple(w)) for name, (n, w) in data["inputs"].items()},
             {name: tuple(texts) for name, texts in data["tables"].items()},
             None if asked is None else Subscriptions.from_dict(asked),
-            None if local is None else Wanted.from_dict(local),
+            {name: Wanted.from_dict(wanted) for name, wanted in logged.items()},
         )
 
 
@@ -138,10 +139,10 @@ class Scans:
         if not worth:
             return {}
         if registry.changed != self.planned:
-            local = taken_locally(registry)
+            logged = taken_in_part(registry)
             scans = {
                 stream.name: StreamScan.of(
-                    share(registry, stream), self.shards, local.get(stream.name)
+                    share(registry, stream), self.shards, logged.get(stream.name, {})
                 )
                 for stream in registry.streams.values()
             }

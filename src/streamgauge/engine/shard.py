@@ -20,7 +20,7 @@ import pyarrow as pa
 from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.operator import Operator, Out, PageOperator, Site, together
-from streamgauge.engine.page_operators import planned, taken, taken_locally
+from streamgauge.engine.page_operators import planned, taken, taken_in_part
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.reading import Brought, Wanted
@@ -278,7 +278,7 @@ def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _
     for name in [name for name in states if name not in registry.streams]:
         del states[name]
     site = Site(home, shard)
-    others, local = taken(site, registry, [shard])[shard], taken_locally(registry)
+    others, logged = taken(site, registry, [shard])[shard], taken_in_part(registry)
     runs = {
         name: StreamRun(
             home,
@@ -287,7 +287,7 @@ def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _
             registry,
             states.setdefault(name, StreamState()),
             others=others.get(name, Wanted()),
-            local=local.get(name, Wanted()),
+            logged=logged.get(name, {}),
         )
         for name, stream in registry.streams.items()
     }

@@ -38,6 +38,7 @@ TECHNIQUES = (
     "streamgauge.work.promise.aggregates_technique",
     "streamgauge.work.selections.technique",
     "streamgauge.work.relations.technique",
+    "streamgauge.work.relations.partitioned",
     "streamgauge.work.promise.joins_technique",
     "streamgauge.work.promise.selections_technique",
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.engine.distribution import LOCAL
 from streamgauge.engine.progress import UNSTARTED, StreamRun
 from streamgauge.engine.selected import selected
 from streamgauge.engine.store import Store, empty_store, widened, with_rows
@@ -77,7 +78,7 @@ class SelectionRun:
         state = self.state
         assert state is not None, "advance before seat"
         assert self._index is not None, "advance before seat"
-        store = with_rows(state.waiting, self.stream, run.brought.local or ())
+        store = with_rows(state.waiting, self.stream, run.brought.logged[LOCAL])
         if run.state.closed == UNSTARTED:
             state.waiting = store
             return []

@@ -379,7 +379,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [ROWS 100];
 --   memory bounded: 100 rows of trades
 --   store of trades: rows 100
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: window rows 100 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- beside something else it is exact
@@ -399,7 +399,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) + 0 AS n FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- the size of a union
@@ -462,8 +462,8 @@ SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] UNION SELECT 
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
---   rows of quotes: read by one shard: rows of the whole relation must meet
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of quotes: read by one shard: all rows of the result are looked at together
+--   rows of trades: read by one shard: all rows of the result are looked at together
 --   kept back 0 of the error: rows are exact
 
 -- the size of a join
@@ -526,6 +526,6 @@ SELECT JOIN_SIZE(t.sym, q.sym) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANG
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
---   rows of quotes: read by one shard: rows of the whole relation must meet
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of quotes: read by one shard: no group is a column that rows could be hashed by
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact

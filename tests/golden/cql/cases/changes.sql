@@ -13,7 +13,7 @@ SELECT sym, size FROM orders WHERE size > 10;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
---   rows of orders: read by one shard: rows of the whole relation must meet
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- groups of them
@@ -33,7 +33,7 @@ SELECT sym, SUM(size) AS open FROM orders GROUP BY sym;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
---   rows of orders: read by one shard: rows of the whole relation must meet
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- what comes
@@ -51,7 +51,7 @@ SELECT ISTREAM(sym, size) FROM orders;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
---   rows of orders: read by one shard: rows of the whole relation must meet
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- what goes
@@ -69,7 +69,7 @@ SELECT DSTREAM(sym, size) FROM orders;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
---   rows of orders: read by one shard: rows of the whole relation must meet
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- all that are there
@@ -89,7 +89,7 @@ SELECT COUNT(*) AS n FROM orders;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
---   rows of orders: read by one shard: rows of the whole relation must meet
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- without a window, as written
@@ -107,7 +107,7 @@ SELECT sym FROM orders [RANGE UNBOUNDED];
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
---   rows of orders: read by one shard: rows of the whole relation must meet
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- distinct ones
@@ -127,7 +127,7 @@ SELECT DISTINCT sym FROM orders;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
---   rows of orders: read by one shard: rows of the whole relation must meet
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- the largest
@@ -145,5 +145,5 @@ SELECT sym, size FROM orders ORDER BY size DESC LIMIT 5;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
---   rows of orders: read by one shard: rows of the whole relation must meet
+--   rows of orders: read by one shard: all rows of the result are looked at together
 --   kept back 0 of the error: rows are exact

@@ -254,7 +254,7 @@ SELECT s.sector, AVG(t.price) FROM trades [PARTITION BY sym ROWS 1] t, symbols s
 --   memory groups: 1 rows of trades for each sym
 --   store of trades: partition by sym rows 1
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: window partition by sym rows 1 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- the largest value of half an hour

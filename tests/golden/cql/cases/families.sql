@@ -99,8 +99,8 @@ CREATE QUERY off FOR EACH base IN (1.5, -2) AS SELECT sym, price - $base AS move
 --         Scan trades (sym, price)        files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 --
 --   off[-2] version 1, running, since epoch 2
@@ -110,8 +110,8 @@ CREATE QUERY off FOR EACH base IN (1.5, -2) AS SELECT sym, price - $base AS move
 --         Scan trades (sym, price)       files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 -- did:
 --   registered off[1.5], off[-2]
@@ -162,8 +162,8 @@ CREATE QUERY big_ones FOR EACH buy IN (TRUE, FALSE) AS SELECT sym, price FROM tr
 --           Scan trades (sym, price, size, buy)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 --
 --   big_ones[False] version 1, running, since epoch 2
@@ -174,8 +174,8 @@ CREATE QUERY big_ones FOR EACH buy IN (TRUE, FALSE) AS SELECT sym, price FROM tr
 --           Scan trades (sym, price, size, buy)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 -- did:
 --   registered big_ones[True], big_ones[False]
@@ -215,7 +215,7 @@ CREATE QUERY near FOR EACH sector IN ('metal', 'grain') AS SELECT sym FROM trade
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: all rows of the result are looked at together
 --   kept back 0 of the error: rows are exact
 --
 --   near[grain] version 1, running, since epoch 2
@@ -231,7 +231,7 @@ CREATE QUERY near FOR EACH sector IN ('metal', 'grain') AS SELECT sym FROM trade
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: all rows of the result are looked at together
 --   kept back 0 of the error: rows are exact
 -- did:
 --   registered near[metal], near[grain]

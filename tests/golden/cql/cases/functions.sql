@@ -57,7 +57,7 @@ SELECT hypot(AVG(price), 1.0) AS h FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- an aggregate
@@ -76,8 +76,8 @@ SELECT sym, spread(price) AS s FROM trades [RANGE 1 MINUTE] GROUP BY sym;
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- an aggregate among others
@@ -97,7 +97,7 @@ SELECT spread(price) - MAX(price) AS s FROM trades [ROWS 10];
 --   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: window rows 10 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- an aggregate with a filter
@@ -117,7 +117,7 @@ SELECT spread(price) FILTER (WHERE buy) AS s FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- a number computed by a function

@@ -96,8 +96,8 @@ ALTER QUERY heat AS SELECT sym FROM trades [NOW];
 --       Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 -- did:
 --   altered heat
@@ -122,8 +122,8 @@ ALTER QUERY busy AS SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP
 --             Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 -- did:
 --   unchanged query busy
@@ -573,8 +573,8 @@ EXPLAIN busy;
 --             Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- explain a family
@@ -644,8 +644,8 @@ EXPLAIN SELECT sym FROM trades [RANGE 1 MINUTE] WHERE price > 10;
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- explain what has not run yet

@@ -68,8 +68,8 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE SLIDE 30 SECONDS] GROUP BY
 --             Scan trades (sym)              files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min slide 30 s
 --   store of trades: range 1 min slide 30 s
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- exact
@@ -226,8 +226,8 @@ SELECT sym FROM trades [NOW] FRESH 20 SECONDS;
 --       Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 --   fresh within 1 s of 20 s: tick 1 s
 
@@ -285,8 +285,8 @@ SELECT sym FROM trades [RANGE 1 MINUTE] FROM NOW;
 --       Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- changes
@@ -301,8 +301,8 @@ SELECT sym FROM trades [RANGE 1 MINUTE] EMIT CHANGES;
 --       Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- numbers as rows that change
@@ -322,7 +322,7 @@ SELECT AVG(price) AS mean FROM trades [RANGE 1 MINUTE] EMIT CHANGES;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- store
@@ -337,8 +337,8 @@ SELECT sym, price FROM trades [RANGE 1 MINUTE] EMIT STORE;
 --       Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- append
@@ -376,8 +376,8 @@ SELECT sym, price FROM trades [RANGE UNBOUNDED] WHERE price > 1 EMIT APPEND;
 --   memory unbounded: every row of trades as the answer is all of them
 --   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: unbounded
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- all at once

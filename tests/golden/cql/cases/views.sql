@@ -62,8 +62,8 @@ SELECT sym, SUM(worth) + 0 AS total FROM big [RANGE 1 MINUTE] GROUP BY sym;
 --               Scan trades (sym, price, size)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a view of groups
@@ -84,8 +84,8 @@ SELECT sym FROM counts WHERE n > 10;
 --             Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a view joined with another
@@ -116,8 +116,8 @@ SELECT c.sym, c.n, b.worth FROM counts c JOIN big [NOW] b ON c.sym = b.sym;
 --               Scan trades (sym, price, size)           files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min, now
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a view used twice
@@ -149,7 +149,7 @@ SELECT a.sym FROM counts a JOIN counts b ON a.n = b.n AND a.sym < b.sym;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: not all inputs of the join are equal in one column
 --   kept back 0 of the error: rows are exact
 
 -- a standing query of rows
@@ -170,8 +170,8 @@ SELECT sym FROM busy WHERE n > 10;
 --             Scan trades (sym)                 files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a standing query of rows, counted
@@ -197,7 +197,7 @@ SELECT COUNT(*) AS busy_ones FROM busy;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: rows of the whole relation must meet
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- a stored table

@@ -1,6 +1,7 @@
-"""Local rows: those that any shard can work on, each given to one of them by where it lies.
+"""Logged rows: rows as they stand in the log, split between shards.
 
-Late rows that are left out go to all shards: rows say how many of them came before.
+They go by a hash of some columns, or where any shard can work on them by where they lie. Late rows
+that are left out go to all shards: answers say how many rows they miss.
 """
 
 from __future__ import annotations
@@ -12,33 +13,43 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from streamgauge.engine.batch import LoggedRows, RowBatch
-from streamgauge.engine.placement import BUCKETS, Shards, shard_of_bucket, value_hashes
+from streamgauge.engine.distribution import columns_of
+from streamgauge.engine.placement import (
+    BUCKETS,
+    Shards,
+    buckets_of,
+    shard_of_bucket,
+    value_hashes,
+)
 from streamgauge.engine.rows import Flags
 from streamgauge.engine.shares import by_shard
+from streamgauge.engine.store import typed
+from streamgauge.kernel.coded import CodedColumn
 from streamgauge.streams.stream import Stream
 
 # Rows that lie together are given to one shard together.
 BLOCK_BITS = 8
 
 
-def local_rows(batch: RowBatch, stream: Stream, shard: int, shards: int) -> RowBatch:
-    """The rows of a batch that a shard works on."""
+def logged_rows(batch: RowBatch, stream: Stream, name: str, shard: int, shards: int) -> RowBatch:
+    """The rows of a batch that a shard works on, split as an input of that name says."""
     if shards == 1:
         return batch
-    mine = (_owners(batch, shards) == shard) | left_out(batch, stream)
+    mine = (_owners(batch, stream, name, shards) == shard) | left_out(batch, stream)
     return batch.take(np.flatnonzero(mine))
 
 
-def local_shares(
-    batch: RowBatch, stream: Stream, columns: Sequence[str], shards: int
+def logged_shares(
+    batch: RowBatch, stream: Stream, name: str, columns: Sequence[str], shards: int
 ) -> list[RowBatch]:
-    """The rows of a batch with some columns as they stand in the log, by shard."""
-    assert batch.logged is not None, "local rows are taken from the log"
+    """The rows of a batch with some columns, by shard, split as an input of that name says."""
+    assert batch.logged is not None, "rows are taken from the log"
     plain = _plain(batch.logged.select(columns))
     whole = RowBatch(batch.ts, batch.eff, batch.late, {}, {}, logged=plain)
     if shards == 1:
         return [whole]
-    order, ends = by_shard(_owners(batch, shards), shards, left_out(batch, stream))
+    owners = _owners(batch, stream, name, shards)
+    order, ends = by_shard(owners, shards, left_out(batch, stream))
     taken = whole.take(order)
     assert taken.logged is not None, "taken with its rows"
     return [
@@ -61,10 +72,19 @@ def left_out(batch: RowBatch, stream: Stream) -> Flags:
     return batch.late
 
 
-def _owners(batch: RowBatch, shards: int) -> Shards:
-    """The shard that works on each row, by its place in the log."""
+def owners_by(rows: pa.Table, columns: Sequence[str], shards: int) -> Shards:
+    """The shard that works on each row, by a hash of columns in the types of their stream."""
+    coded = [CodedColumn.of(rows[name]) for name in columns]
+    return shard_of_bucket(buckets_of(coded), shards)
+
+
+def _owners(batch: RowBatch, stream: Stream, name: str, shards: int) -> Shards:
+    """The shard that works on each row."""
     logged = batch.logged
-    assert logged is not None, "local rows are taken from the log"
+    assert logged is not None, "rows are taken from the log"
+    columns = columns_of(name)
+    if columns:
+        return owners_by(typed(logged.table, stream, columns), columns, shards)
     block = logged.row >> BLOCK_BITS
     starts = np.flatnonzero(np.diff(block, prepend=-1))
     place = (logged.page << 40) ^ (logged.segment << 54) ^ block[starts]
