@@ -12,13 +12,17 @@ from typing import TypeAlias
 
 from streamgauge.operators.expression import Expr, conjuncts
 from streamgauge.plan.nodes import (
+    Combined,
     Distinct,
     Filter,
     Grouped,
     Join,
     Named,
     Node,
+    Numbers,
+    Ordered,
     Project,
+    Resampled,
     Scan,
     Stored,
     Streamed,
@@ -74,7 +78,7 @@ def placed(plan: Node) -> dict[str, tuple[str, ...]] | str:
 
 def _ways(node: Node) -> Ways:
     work = _WORK.get(type(node))
-    return "all rows of the result are looked at together" if work is None else work(node)
+    return _WHOLE.get(type(node), "rows of tables alone are read") if work is None else work(node)
 
 
 def _scan(node: Scan) -> Ways:
@@ -191,6 +195,12 @@ def _links(pair: tuple[str, str], one: frozenset[str], other: frozenset[str]) ->
     return (left in one and right in other) or (right in one and left in other)
 
 
+_WHOLE: dict[type[Node], str] = {
+    Combined: "rows of two results are compared",
+    Numbers: "answers of a query are read as rows",
+    Ordered: "the first rows are those of the whole result",
+    Resampled: "a grid is filled in from the rows around it",
+}
 _WORK: dict[type[Node], Callable[..., Ways]] = {
     Scan: _scan,
     Windowed: _windowed,
