@@ -21,6 +21,7 @@ from prometheus_client.openmetrics.parser import (
 from prometheus_client.parser import text_string_to_metric_families
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.contracts.answer import Answer
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import BindError, MissingRuntime
@@ -32,7 +33,6 @@ from streamgauge.server.figures import Figures
 from streamgauge.server.measures import BY_NAME, MEASURES, Sample
 from streamgauge.server.metrics import dashboard, exposition, families
 from streamgauge.server.settings import Settings
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

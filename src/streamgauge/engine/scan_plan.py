@@ -17,8 +17,9 @@ from streamgauge.engine.subscriptions import Subscriptions, subscriptions_of
 from streamgauge.log.journal import Segment
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
+from streamgauge.plan.assignment import Assignment
 from streamgauge.plan.registry import Registry
-from streamgauge.plan.sharing import StreamPlan, share
+from streamgauge.plan.sharing import StreamPlan
 from streamgauge.streams.stream import Stream
 
 # From here on reading a page once and sending its rows is cheaper than reading it on each shard.
@@ -139,12 +140,11 @@ class Scans:
         if not worth:
             return {}
         if registry.changed != self.planned:
-            logged = taken_in_part(registry)
+            assigned = Assignment.of(registry)
+            logged = taken_in_part(registry, assigned.paged)
             scans = {
-                stream.name: StreamScan.of(
-                    share(registry, stream), self.shards, logged.get(stream.name, {})
-                )
-                for stream in registry.streams.values()
+                name: StreamScan.of(plan, self.shards, logged.get(name, {}))
+                for name, plan in assigned.plans.items()
             }
             self.known = {name: scan for name, scan in scans.items() if scan is not None}
             self.planned = registry.changed

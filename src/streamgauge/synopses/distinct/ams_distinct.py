@@ -18,15 +18,7 @@ from streamgauge.synopses.distinct.bits import trailing_zeros
 from streamgauge.synopses.distinct.sampling_law import median_delta
 from streamgauge.synopses.distinct.sizing import check_share, check_size, smallest
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Synopsis, Trial
 
 
 class AmsDistinct(Synopsis):
@@ -59,6 +51,8 @@ class AmsDistinct(Synopsis):
     name = "ams_distinct"
     answers = (Distinct,)
     takes = "keys"
+    fields = ("levels",)
+    joined_by = np.maximum
 
     def __init__(self, copies: int = 15, delta: float = 0.05, *, seed: int = 0) -> None:
         check_size("ams_distinct", "copies", copies, 1, 1001)
@@ -74,11 +68,6 @@ class AmsDistinct(Synopsis):
         self.delta = delta
         self.levels: Ints = np.full(copies, -1, np.int64)
         self._hashes = family(seed, copies, 2)
-
-    @property
-    def parameters(self) -> Values:
-        """Copies and chance of error."""
-        return {"copies": self.copies, "delta": self.delta}
 
     @property
     def factor(self) -> float:
@@ -115,9 +104,6 @@ class AmsDistinct(Synopsis):
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         _raise_each(self.levels, self._hashes, column)
 
-    def _merge(self, other: Self) -> None:
-        np.maximum(self.levels, other.levels, out=self.levels)
-
     def _answer(self, question: Any) -> Any:
         if self.levels[0] < 0:
             return self._bar(0.0, 0.0, 0.0, 0.0)
@@ -126,12 +112,6 @@ class AmsDistinct(Synopsis):
         # second half can speak of the next one.
         low, high = max(1.0, value / self.factor), 2.0 * value * self.factor
         return self._bar(value, low, high, self.delta)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"levels": self.levels}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.levels = arrays["levels"]
 
     def validate(self) -> None:
         """Levels are those of 61-bit numbers."""

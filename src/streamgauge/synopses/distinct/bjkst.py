@@ -27,15 +27,7 @@ from streamgauge.synopses.distinct.thinning import (
     rows_at,
 )
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Synopsis, Trial, Values
 
 Codes = npt.NDArray[np.uint64]
 
@@ -85,11 +77,6 @@ class Bjkst(Synopsis):
         self.levels = [0] * instances
         self.prints: list[npt.NDArray[np.uint32]] = [np.empty(0, np.uint32)] * instances
         self.heights: list[npt.NDArray[np.uint8]] = [np.empty(0, np.uint8)] * instances
-
-    @property
-    def parameters(self) -> Values:
-        """Size, instances and chance of error."""
-        return {"limit": self.limit, "instances": self.instances, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -83,11 +83,6 @@ class Cohen(Synopsis, Enumerable):
         self.values: pa.Array = NO_VALUES
 
     @property
-    def parameters(self) -> Values:
-        """Hashes and chance of error."""
-        return {"k": self.k, "delta": self.delta}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Half-width of the bar, as a share of the count."""
         low, high = self._reach()

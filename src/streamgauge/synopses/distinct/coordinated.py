@@ -95,11 +95,6 @@ class Coordinated(Synopsis, Enumerable):
         self.values: pa.Array = NO_VALUES
 
     @property
-    def parameters(self) -> Values:
-        """Size, instances and chance of error."""
-        return {"limit": self.limit, "instances": self.instances, "delta": self.delta}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Half-width of the bar of a sample just thinned, as a share of the count."""
         reach = reach_of(self.limit, self.instances, self.delta)

@@ -24,15 +24,7 @@ from streamgauge.synopses.distinct.kept_values import plain_values
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_size, smallest
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Synopsis, Trial, Values
 
 _DELTAS = {1: 0.32, 2: 0.05, 3: 0.003}
 """Chance that a bar of so many deviations fails."""
@@ -77,11 +69,6 @@ class Cpc(Synopsis):
         self._sketch = datasketches.cpc_sketch(lg_k, DATASKETCHES_SEED)
         # Only to spare calls: what is not in it is simply handed on again.
         self._seen: npt.NDArray[np.uint64] = np.zeros(1 << lg_k, np.uint64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and width of bars."""
-        return {"lg_k": self.lg_k, "deviations": self.deviations}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -28,11 +28,7 @@ from streamgauge.synopses.distinct.kept_values import (
     values_from_bytes,
     values_to_bytes,
 )
-from streamgauge.synopses.distinct.sampling_law import (
-    RANDOM_HASHES,
-    items_sampled,
-    share_between,
-)
+from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES, items_sampled, share_between
 from streamgauge.synopses.distinct.sizing import check_share, check_size, smallest
 from streamgauge.synopses.distinct.thinning import level_for, levels, reach_of, rows_at
 from streamgauge.synopses.questions import Distinct
@@ -108,16 +104,6 @@ class DistinctSampling(Synopsis, Enumerable):
         self.keys: Hashes = np.empty(0, np.uint64)
         self.counts: Ints = np.empty(0, np.int64)
         self.records: pa.Array = NO_VALUES
-
-    @property
-    def parameters(self) -> Values:
-        """Sizes, target and chance of error."""
-        return {
-            "limit": self.limit,
-            "depth": self.depth,
-            "target": self.target,
-            "delta": self.delta,
-        }
 
     @property
     def guarantee(self) -> Guarantee:

@@ -91,11 +91,6 @@ class Hll(Synopsis, Coarsening):
         self.held: Ints = np.zeros(1, np.int64)
 
     @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"lg_k": self.lg_k, "delta": self.delta}
-
-    @property
     def nbytes(self) -> int:
         """Bytes of its state once it holds too many items to keep each."""
         return self.registers.nbytes

@@ -104,16 +104,6 @@ class RandomizedWave(Synopsis, Expiring):
         self.waves: list[list[_Level]] = [[_EMPTY] for _ in range(instances)]
 
     @property
-    def parameters(self) -> Values:
-        """Size, window, instances and chance of error."""
-        return {
-            "limit": self.limit,
-            "window": self.window,
-            "instances": self.instances,
-            "delta": self.delta,
-        }
-
-    @property
     def guarantee(self) -> Guarantee:
         """Half-width of the bar of a sample just thinned, as a share of the count."""
         reach = reach_of(self.limit, self.instances, self.delta)

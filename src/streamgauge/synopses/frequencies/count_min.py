@@ -18,16 +18,7 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import items, keys
 from streamgauge.synopses.frequencies.count_min_bank import CountMinBank
 from streamgauge.synopses.questions import Count, Frequency
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Subtractable,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Subtractable, Synopsis, Trial
 
 
 class CountMin(Synopsis, Subtractable):
@@ -62,6 +53,8 @@ class CountMin(Synopsis, Subtractable):
     weights = "strict"
     merging = "exact"
     bank_kind = CountMinBank
+    fields = ("counters",)
+    joined_by = np.add
 
     def __init__(self, width: int, depth: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -75,11 +68,6 @@ class CountMin(Synopsis, Subtractable):
         self.depth = depth
         self.counters = np.zeros((depth, width))
         self._hashes = family(seed, depth, 2)
-
-    @property
-    def parameters(self) -> Values:
-        """Width and depth."""
-        return {"width": self.width, "depth": self.depth}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -122,12 +110,6 @@ class CountMin(Synopsis, Subtractable):
         weight = np.empty(0) if weights is None else weights
         _add_keys(self.counters, self._hashes, column, weight)
 
-    def _merge(self, other: Self) -> None:
-        self.counters += other.counters
-
-    def _subtract(self, other: Any) -> None:
-        self.counters -= other.counters
-
     def _answer(self, question: Any) -> Any:
         if isinstance(question, Count):
             return self._bar(self.mass, self.mass, self.mass, 0.0)
@@ -137,12 +119,6 @@ class CountMin(Synopsis, Subtractable):
             for row in range(self.depth)
         )
         return self._bar(value, max(0.0, value - self.guarantee.width(value, self.mass)), value)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"counters": self.counters}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.counters = arrays["counters"]
 
     def validate(self) -> None:
         """Every row holds the whole weight."""

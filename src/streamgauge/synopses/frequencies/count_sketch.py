@@ -22,17 +22,7 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import items, keys
 from streamgauge.synopses.frequencies.slots import NO_WEIGHTS
 from streamgauge.synopses.questions import Count, Frequency
-from streamgauge.synopses.synopsis import (
-    Array,
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Subtractable,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Array, Floats, Ints, Need, Subtractable, Synopsis, Trial
 
 NARROWEST = 64
 
@@ -73,6 +63,8 @@ class CountSketch(Synopsis, Subtractable):
     takes = "keys"
     weights = "any"
     merging = "exact"
+    fields = ("counters",)
+    joined_by = np.add
 
     def __init__(self, width: int, depth: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -88,11 +80,6 @@ class CountSketch(Synopsis, Subtractable):
         self.counters = np.zeros((depth, width))
         # The spread of the others is read beside the item asked for: four of them and itself.
         self.hashes = family(seed, depth, 5)
-
-    @property
-    def parameters(self) -> Values:
-        """Width and depth."""
-        return {"width": self.width, "depth": self.depth}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -140,12 +127,6 @@ class CountSketch(Synopsis, Subtractable):
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         add_signed(self.counters, self.hashes, column, NO_WEIGHTS if weights is None else weights)
 
-    def _merge(self, other: Self) -> None:
-        self.counters += other.counters
-
-    def _subtract(self, other: Any) -> None:
-        self.counters -= other.counters
-
     def _answer(self, question: Any) -> Any:
         if isinstance(question, Count):
             return self._bar(self.mass, self.mass, self.mass, 0.0)
@@ -156,12 +137,6 @@ class CountSketch(Synopsis, Subtractable):
         # off by more than the root of eight times spread / width with chance 1/8 at most.
         width = math.sqrt(8.0 * 2.0 * float(np.median(reading.squares)) / self.width)
         return self._bar(value, value - width, value + width)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"counters": self.counters}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.counters = arrays["counters"]
 
     def validate(self) -> None:
         """Every counter is a number."""

@@ -25,12 +25,7 @@ from streamgauge.synopses.frequencies.listed import (
     check_memory,
     share_owed,
 )
-from streamgauge.synopses.frequencies.slots import (
-    NO_WEIGHTS,
-    find,
-    merge_tables,
-    purge,
-)
+from streamgauge.synopses.frequencies.slots import NO_WEIGHTS, find, merge_tables, purge
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary
 from streamgauge.synopses.questions import Count, Frequency, Heavy
 from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
@@ -85,12 +80,6 @@ class Flows(Counted):
         self.vocabulary = Vocabulary(seed=seed, room=8 * entries)
         self._begin(2 * entries)
         self.floor = threshold
-
-    @property
-    def parameters(self) -> Values:
-        """Threshold, entries and stages."""
-        named = {"threshold": self.threshold, "entries": self.entries}
-        return {**named, "width": self.width, "depth": self.depth}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -81,11 +81,6 @@ class FrequentItems(Synopsis, Enumerable):
         self.sketch: Any = None
 
     @property
-    def parameters(self) -> Values:
-        """Logarithm of the map's size."""
-        return {"lg_k": self.lg_k}
-
-    @property
     def guarantee(self) -> Guarantee:
         """No bar is wider than `epsilon` of the weight; bars cannot fail."""
         epsilon = datasketches.frequent_items_sketch.get_epsilon_for_lg_size(self.lg_k)

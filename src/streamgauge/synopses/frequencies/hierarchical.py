@@ -91,11 +91,6 @@ class Hierarchical(Listed):
         self.vocabulary = Vocabulary(seed=seed, room=0)
 
     @property
-    def parameters(self) -> Values:
-        """Bits, counters for each length, and step."""
-        return {"bits": self.bits, "capacity": self.capacity, "step": self.step}
-
-    @property
     def guarantee(self) -> Guarantee:
         """No prefix is off by more than `epsilon` of the weight; it cannot fail."""
         return Guarantee("additive", 1.0 / (self.capacity + 1), 0.0, cite="MST12")

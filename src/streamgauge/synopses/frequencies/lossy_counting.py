@@ -71,11 +71,6 @@ class LossyCounting(Counted):
         self.vocabulary = Vocabulary(seed=seed, room=4 * self.bucket)
 
     @property
-    def parameters(self) -> Values:
-        """Epsilon."""
-        return {"epsilon": self.epsilon}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Too low by at most `epsilon` of the weight; it cannot fail."""
         return Guarantee("additive", 1.0 / self.bucket, 0.0, assumes=(HASHED_TEXT,), cite="MM02")

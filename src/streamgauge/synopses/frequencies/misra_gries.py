@@ -19,15 +19,10 @@ from streamgauge.synopses.frequencies.listed import (
     check_memory,
     counters_owed,
 )
-from streamgauge.synopses.frequencies.slots import (
-    NO_WEIGHTS,
-    find,
-    merge_tables,
-    sweep,
-)
+from streamgauge.synopses.frequencies.slots import NO_WEIGHTS, find, merge_tables, sweep
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary
 from streamgauge.synopses.questions import Frequency
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 
 
 class MisraGries(Counted):
@@ -65,11 +60,6 @@ class MisraGries(Counted):
         self.k = k
         self._begin(k)
         self.vocabulary = Vocabulary(seed=seed, room=4 * k)
-
-    @property
-    def parameters(self) -> Values:
-        """Counters."""
-        return {"k": self.k}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -90,12 +90,6 @@ class SketchTopK(Counted):
         self.vocabulary = Vocabulary(seed=seed, room=8 * size)
 
     @property
-    def parameters(self) -> Values:
-        """Candidates, shape and kind of the sketch."""
-        shape = {"size": self.size, "width": self.width, "depth": self.depth}
-        return {**shape, "sketch": self.sketch}
-
-    @property
     def guarantee(self) -> Guarantee:
         """The law of the sketch; with Count-Min the bars themselves cannot fail."""
         assumes = (HASHED_TEXT, "seed independent of the data")

@@ -21,16 +21,11 @@ from streamgauge.synopses.frequencies.listed import (
     check_memory,
     counters_owed,
 )
-from streamgauge.synopses.frequencies.slots import (
-    IN_ORDER,
-    NO_WEIGHTS,
-    fold,
-    merge_tables,
-)
+from streamgauge.synopses.frequencies.slots import IN_ORDER, NO_WEIGHTS, fold, merge_tables
 from streamgauge.synopses.frequencies.space_saving_bank import SpaceSavingBank
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary
 from streamgauge.synopses.questions import Frequency
-from streamgauge.synopses.synopsis import Coarsening, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Coarsening, Floats, Ints, Need, Trial
 
 
 class SpaceSaving(Counted, Coarsening):
@@ -72,11 +67,6 @@ class SpaceSaving(Counted, Coarsening):
         self.limit = 2 * capacity
         self._begin(self.limit)
         self.vocabulary = Vocabulary(seed=seed, room=4 * self.limit)
-
-    @property
-    def parameters(self) -> Values:
-        """Capacity."""
-        return {"capacity": self.capacity}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -80,11 +80,6 @@ class StickySampling(Counted):
         self.vocabulary = Vocabulary(seed=seed, room=4 * math.ceil(self.phase))
 
     @property
-    def parameters(self) -> Values:
-        """Support, epsilon and delta."""
-        return {"support": self.support, "epsilon": self.epsilon, "delta": self.delta}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Too low by more than `epsilon` of the rows with chance `delta` at most."""
         return Guarantee("additive", self.epsilon, self.delta, (HASHED_TEXT,), "MM02")

@@ -19,16 +19,7 @@ from streamgauge.kernel.keys import Column
 from streamgauge.synopses.frequencies.listed import HASHED_TEXT, Entries, Listed, share_owed
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary, Words
 from streamgauge.synopses.questions import Count, Frequency, HeavyHitters
-from streamgauge.synopses.synopsis import (
-    Array,
-    Arrays,
-    Expiring,
-    Floats,
-    Ints,
-    Need,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Array, Arrays, Expiring, Floats, Ints, Need, Trial, Values
 
 TIME_BLOCK = 128
 
@@ -119,11 +110,6 @@ class WindowFrequent(Listed, Expiring):
         self.recent_times: Ints = np.empty(0, np.int64)
         self.levels: list[dict[int, Block]] = []
         self.vocabulary = Vocabulary(seed=seed, room=8 * self.finest)
-
-    @property
-    def parameters(self) -> Values:
-        """Window, epsilon and what the window is measured in."""
-        return {"window": self.window, "epsilon": self.epsilon, "by": self.by}
 
     @property
     def guarantee(self) -> Guarantee:

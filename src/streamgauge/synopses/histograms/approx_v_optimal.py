@@ -98,11 +98,6 @@ class ApproxVOptimal(Signal):
         self.chains = np.concatenate([self.chains, np.zeros_like(self.chains)], axis=2)
 
     @property
-    def parameters(self) -> Values:
-        """Buckets and epsilon."""
-        return {"buckets": self.buckets, "epsilon": self.epsilon}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Sure bars, whose width is known only once the rows are."""
         return Guarantee(

@@ -23,15 +23,7 @@ from streamgauge.synopses.histograms.robust_histogram import Certified, robust
 from streamgauge.synopses.histograms.signal import Signal, need_at_least
 from streamgauge.synopses.histograms.terms import LEVEL
 from streamgauge.synopses.questions import Count, Frequency
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Subtractable,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Subtractable, Trial, Values
 
 _ROWS = 3
 _INSIDE = 8
@@ -94,11 +86,6 @@ class DynamicWavelet(Signal, Subtractable):
         self._hashes = family(seed + (1 << 32), depth, 4)
         self._scales = _scales(self.fine)
         self._found: tuple[Ints, Floats, Floats] | None = None
-
-    @property
-    def parameters(self) -> Values:
-        """Height, width and depth."""
-        return {"height": self.height, "width": self.width, "depth": self.depth}
 
     @property
     def guarantee(self) -> Guarantee:

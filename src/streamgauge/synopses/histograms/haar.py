@@ -129,11 +129,6 @@ class Haar(Signal):
         return self.terms
 
     @property
-    def parameters(self) -> Values:
-        """Terms."""
-        return {"terms": self.terms}
-
-    @property
     def guarantee(self) -> Guarantee:
         """One cell within a share of the L2 norm, which is at most the weight."""
         return Guarantee(

@@ -33,11 +33,6 @@ class MultiwaveletPicture(Signal):
         self.wavelet = Multiwavelet(terms, running=self.running)
 
     @property
-    def parameters(self) -> Values:
-        """Terms."""
-        return {"terms": self.terms}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Sure bars, whose width is known only once the rows are."""
         return Guarantee(

@@ -19,7 +19,7 @@ from streamgauge.synopses.histograms.haar import Expansion, Haar
 from streamgauge.synopses.histograms.range_optimal import Steps
 from streamgauge.synopses.histograms.signal import need_at_least
 from streamgauge.synopses.histograms.v_optimal import best_cuts
-from streamgauge.synopses.synopsis import Need, Values
+from streamgauge.synopses.synopsis import Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +133,6 @@ class RobustHistogram(Haar):
         super().__init__(terms, seed=seed)
         self.buckets = buckets
         self.epsilon = float(epsilon)
-
-    @property
-    def parameters(self) -> Values:
-        """Buckets, terms and epsilon."""
-        return {"buckets": self.buckets, "terms": self.terms, "epsilon": self.epsilon}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -78,11 +78,6 @@ class VOptimal(Signal):
         return self.room
 
     @property
-    def parameters(self) -> Values:
-        """Buckets and room."""
-        return {"buckets": self.buckets, "room": self.room}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Sure bars, whose width is known only once the rows are."""
         return Guarantee(

@@ -18,7 +18,7 @@ from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, Incompat
 from streamgauge.kernel.keys import Column, Items
 from streamgauge.synopses.moments.stable import Reading, Stable, fewest, law
 from streamgauge.synopses.questions import Count, Distance, Distinct, Moment
-from streamgauge.synopses.synopsis import Floats, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Need, Trial
 
 
 class L0(Stable):
@@ -79,17 +79,6 @@ class L0(Stable):
                 "write L0(401, largest=1000, p=0.02)",
             )
         self.largest = largest
-
-    @property
-    def parameters(self) -> Values:
-        """Copies, largest weight, power, chance of failure and estimator."""
-        return {
-            "copies": self.copies,
-            "largest": self.largest,
-            "p": self.p,
-            "delta": self.delta,
-            "estimator": self.estimator,
-        }
 
     @property
     def guarantee(self) -> Guarantee:

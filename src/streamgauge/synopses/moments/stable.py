@@ -116,16 +116,6 @@ class Stable(Synopsis, Subtractable):
         self.sums = np.zeros((copies, n_digits), np.int64)
 
     @property
-    def parameters(self) -> Values:
-        """Power, copies, chance of failure and estimator."""
-        return {
-            "p": self.p,
-            "copies": self.copies,
-            "delta": self.delta,
-            "estimator": self.estimator,
-        }
-
-    @property
     def guarantee(self) -> Guarantee:
         """The sum of powers is off by more than `epsilon` of the estimate with chance `delta`."""
         return Guarantee(

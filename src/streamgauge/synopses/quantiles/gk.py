@@ -97,11 +97,6 @@ class Gk(Synopsis, Coarsening):
         self._view: tuple[RankSummary, bool] | None = None
 
     @property
-    def parameters(self) -> Values:
-        """Error and least share kept."""
-        return {"epsilon": self.epsilon, "least_kept": self.least_kept}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Rank within `epsilon`; wider when deletions or merges made the summary coarser."""
         return Guarantee(

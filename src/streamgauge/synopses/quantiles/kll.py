@@ -96,11 +96,6 @@ class Kll(Synopsis):
         self.state = fresh(k, 1, seed)
 
     @property
-    def parameters(self) -> Values:
-        """Size and chance of failure."""
-        return {"k": self.k, "delta": self.delta}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Off in rank by `epsilon` at most: of these rows, or before there are any, of any rows."""
         noise = float(self.state.reals[0, NOISE])

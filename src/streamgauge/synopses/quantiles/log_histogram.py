@@ -96,11 +96,6 @@ class LogHistogram(Synopsis, Subtractable, Coarsening):
         self.whole = True
 
     @property
-    def parameters(self) -> Values:
-        """Relative error and how often it was doubled."""
-        return {"alpha": self.alpha, "folds": self.folds}
-
-    @property
     def guarantee(self) -> Guarantee:
         """A quantile is off by `epsilon` of its value at most, always."""
         return Guarantee(

@@ -79,11 +79,6 @@ class Req(Synopsis):
         self.merged = False
 
     @property
-    def parameters(self) -> Values:
-        """Size, end and width of bars."""
-        return {"k": self.k, "upper": self.upper, "deviations": self.deviations}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Off in rank by `epsilon` at the worst end, by next to nothing at the other."""
         exact = bool(self.rows) and not self.sketch.is_estimation_mode()

@@ -83,11 +83,6 @@ class SampledGk(Synopsis):
         self._drawn = 0.0
 
     @property
-    def parameters(self) -> Values:
-        """Error and chance."""
-        return {"epsilon": self.epsilon, "delta": self.delta}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Rank within `epsilon` except with chance `delta`; certain while every row is drawn."""
         chance = self.delta if self._squares else 0.0

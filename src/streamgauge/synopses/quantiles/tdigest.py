@@ -62,11 +62,6 @@ class Tdigest(Synopsis):
         self.digest = datasketches.tdigest_double(k)
 
     @property
-    def parameters(self) -> Values:
-        """Size."""
-        return {"k": self.k}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Nothing but that a rank is a rank."""
         return Guarantee("rank", 1.0, assumes=("no bound is known",), cite="DE19, no theorem")

@@ -17,7 +17,7 @@ from streamgauge.synopses.samples.designs import Drawn
 from streamgauge.synopses.samples.dice import roll, stir
 from streamgauge.synopses.samples.sampled import COUNTED, Sampled
 from streamgauge.synopses.samples.unequal import Proportional
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 
 
 class Poisson(Sampled):
@@ -48,6 +48,7 @@ class Poisson(Sampled):
     answers = (Count, *COUNTED)
     weights = "positive"
     law = "additive"
+    fields = ("values", "sizes", "total")
 
     def __init__(self, threshold: float, delta: float = 0.05, *, seed: int = 0) -> None:
         if not (threshold > 0.0 and np.isfinite(threshold)):
@@ -59,11 +60,6 @@ class Poisson(Sampled):
         self.values = np.empty(0)
         self.sizes = np.empty(0)
         self.total = np.zeros(1)
-
-    @property
-    def parameters(self) -> Values:
-        """Threshold and chance of failure."""
-        return {"threshold": self.threshold, "delta": self.delta}
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
@@ -108,10 +104,6 @@ class Poisson(Sampled):
         self.values = np.concatenate([self.values, other.values])
         self.sizes = np.concatenate([self.sizes, other.sizes])
         self.total += other.total
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "sizes": self.sizes, "total": self.total}
-        return {}, own | self._save_shared()
 
     def validate(self) -> None:
         """The rows that are surely kept weigh no more than all rows."""

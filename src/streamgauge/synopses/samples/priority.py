@@ -20,7 +20,7 @@ from streamgauge.synopses.questions import Count
 from streamgauge.synopses.samples.designs import Drawn, Simple, Span, Unsized
 from streamgauge.synopses.samples.limits import population_limits
 from streamgauge.synopses.samples.sampled import Sampled
-from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Expiring, Floats, Ints, Need, Trial
 
 
 class Priority(Sampled, Expiring):
@@ -50,6 +50,7 @@ class Priority(Sampled, Expiring):
     """
 
     name = "priority"
+    fields = ("values", "times", "priorities", "clock")
 
     def __init__(self, k: int, window: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1 or window < 1:
@@ -67,11 +68,6 @@ class Priority(Sampled, Expiring):
         self.priorities = np.empty(0)
         # Now, and rows seen.
         self.clock = np.array([np.iinfo(np.int64).min, 0], np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size, window and chance of failure."""
-        return {"k": self.k, "window": self.window, "delta": self.delta}
 
     @property
     def target(self) -> float:
@@ -172,10 +168,6 @@ class Priority(Sampled, Expiring):
         self.clock[0] = max(int(self.clock[0]), int(other.clock[0]))
         self.clock[1] += other.clock[1]
         self._fold(other.values, other.times, other.priorities)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own: Arrays = {"values": self.values, "times": self.times, "priorities": self.priorities}
-        return {}, own | {"clock": self.clock} | self._save_shared()
 
     def validate(self) -> None:
         """Rows are in order and in the window, and none is dominated."""

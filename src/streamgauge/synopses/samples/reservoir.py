@@ -23,15 +23,7 @@ from streamgauge.synopses.samples.dice import (
     stir,
 )
 from streamgauge.synopses.samples.sampled import Sampled
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Coarsening,
-    Floats,
-    Ints,
-    Need,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Coarsening, Floats, Ints, Need, Trial
 
 
 class Reservoir(Sampled, Coarsening):
@@ -62,6 +54,7 @@ class Reservoir(Sampled, Coarsening):
 
     name = "reservoir"
     exactly = (Count,)
+    fields = ("values", "places", "clock")
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1:
@@ -74,11 +67,6 @@ class Reservoir(Sampled, Coarsening):
         self.places = np.zeros(k, np.int64)
         # Rows seen, rows held, number (from 1) of the row that enters next.
         self.clock = np.zeros(3, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of failure."""
-        return {"k": self.k, "delta": self.delta}
 
     @property
     def target(self) -> float:
@@ -146,10 +134,6 @@ class Reservoir(Sampled, Coarsening):
         if seen >= self.k:
             following += int(reservoir_gap(self.dice, seen, self.k))
         self.clock[:] = seen, held, following
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "places": self.places, "clock": self.clock}
-        return {}, own | self._save_shared()
 
     def validate(self) -> None:
         """The sample is full, or holds all rows."""

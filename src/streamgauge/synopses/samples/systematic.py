@@ -17,7 +17,7 @@ from streamgauge.synopses.samples.designs import Drawn
 from streamgauge.synopses.samples.dice import shuffle_first, stir
 from streamgauge.synopses.samples.sampled import Sampled
 from streamgauge.synopses.samples.strata import Clusters
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 
 
 class Systematic(Sampled):
@@ -48,6 +48,7 @@ class Systematic(Sampled):
 
     name = "systematic"
     merging = "none"
+    fields = ("offsets", "values", "places", "seen")
 
     def __init__(self, every: int, starts: int = 1, delta: float = 0.05, *, seed: int = 0) -> None:
         if not 1 <= starts <= every:
@@ -63,11 +64,6 @@ class Systematic(Sampled):
         self.values = np.empty(0)
         self.places = np.empty(0, np.int64)
         self.seen = np.zeros(1, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Period, starts and chance of failure."""
-        return {"every": self.every, "starts": self.starts, "delta": self.delta}
 
     @property
     def target(self) -> float:
@@ -114,10 +110,6 @@ class Systematic(Sampled):
         self.values = np.concatenate([self.values, column[rows - seen]])
         self.places = np.concatenate([self.places, rows])
         self.seen += len(column)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own: Arrays = {"offsets": self.offsets, "values": self.values, "places": self.places}
-        return {}, own | {"seen": self.seen} | self._save_shared()
 
     def validate(self) -> None:
         """Every period holds its starts."""

@@ -14,7 +14,7 @@ import numpy as np
 from streamgauge.contracts.guarantee import EXACT, Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses.questions import Count, Mean, Sum, Variance
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 from streamgauge.synopses.windowed.clock import Timed
 
 
@@ -50,6 +50,7 @@ class Decay(Timed):
     takes = "numbers"
     weights = "positive"
     merging = "exact"
+    fields = ("now", "moments")
 
     def __init__(self, half_life: float, *, seed: int = 0) -> None:
         if not half_life > 0.0:
@@ -65,11 +66,6 @@ class Decay(Timed):
     def ageing(cls, rate: float) -> Self:
         """The decay of a moving average that takes a share `rate` of each new row."""
         return cls(math.log(2.0) / -math.log1p(-rate))
-
-    @property
-    def parameters(self) -> Values:
-        """The half-life."""
-        return {"half_life": self.half_life}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -145,13 +141,6 @@ class Decay(Timed):
         else:
             value = mean if isinstance(question, Mean) else squares / weight
         return self._bar(value, value, value)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {"now": self.now}, {"moments": self.moments}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.now = values["now"]
-        self.moments = arrays["moments"]
 
     def validate(self) -> None:
         """Weight and squares are 0 or more."""

@@ -17,7 +17,7 @@ from streamgauge.kernel.hashing import family, polynomial
 from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import items, keys
 from streamgauge.synopses.questions import Count, Frequency
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 from streamgauge.synopses.windowed.cells import CellsLane
 from streamgauge.synopses.windowed.clock import Laned, check_epsilon, window_of
 
@@ -70,16 +70,6 @@ class EhCountMin(Laned[CellsLane]):
         self.width = width
         self.depth = depth
         self._hashes = family(seed, depth, 2)
-
-    @property
-    def parameters(self) -> Values:
-        """Window, error of the counters, width and depth."""
-        return {
-            "window": self.window,
-            "epsilon": self.epsilon,
-            "width": self.width,
-            "depth": self.depth,
-        }
 
     @property
     def guarantee(self) -> Guarantee:

@@ -24,7 +24,7 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.moments.stable import law
 from streamgauge.synopses.moments.stable_law import log_draw
 from streamgauge.synopses.questions import Moment
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 from streamgauge.synopses.windowed.buckets import BucketLane
 from streamgauge.synopses.windowed.clock import Laned, not_about, relative_error, window_of
 
@@ -131,17 +131,6 @@ class EhNorm(Laned[NormLane]):
         self.copies = copies
         self.share = share
         self.delta = delta
-
-    @property
-    def parameters(self) -> Values:
-        """Window, power, copies, share and chance of failure."""
-        return {
-            "window": self.window,
-            "p": self.p,
-            "copies": self.copies,
-            "share": self.share,
-            "delta": self.delta,
-        }
 
     @property
     def guarantee(self) -> Guarantee:

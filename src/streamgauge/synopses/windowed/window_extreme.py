@@ -56,11 +56,6 @@ class WindowExtreme(Clocked):
         self.largest = BucketLane({"values": np.zeros(0)}, room=8)
 
     @property
-    def parameters(self) -> Values:
-        """The window."""
-        return {"window": self.window}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Exact."""
         return EXACT
@@ -108,10 +103,7 @@ class WindowExtreme(Clocked):
             merged = BucketLane({"values": np.zeros(0)}, room=8)
             self._push(merged, times[order], values[order])
             setattr(self, name, merged)
-        known = [now for now in (self.now, other.now) if now is not None]
-        if known:
-            self.now = max(known)
-            self._expire(self.now - self.window)
+        self._join_clock(other)
 
     def _within(self, question: Any, window: int) -> Any:
         sign, lane = (1.0, self.smallest) if isinstance(question, Min) else (-1.0, self.largest)
