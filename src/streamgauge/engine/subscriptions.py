@@ -61,9 +61,9 @@ class Subscriptions:
         """Read the JSON form."""
         sent = np.array(data["sent"], np.bool_)
         hashes = np.frombuffer(base64.b64decode(data["hashes"]), "<u4").astype(np.uint32)
-        bits = np.frombuffer(base64.b64decode(data["wanted"]), np.uint8).reshape(len(hashes), -1)
-        wanted = np.unpackbits(bits, axis=1, count=len(sent)) if len(hashes) else bits
-        return cls(hashes, wanted.reshape(len(hashes), len(sent)).astype(np.bool_), sent)
+        bits = np.frombuffer(base64.b64decode(data["wanted"]), np.uint8)
+        bits = bits.reshape(len(hashes), -(-len(sent) // 8))
+        return cls(hashes, np.unpackbits(bits, axis=1, count=len(sent)).astype(np.bool_), sent)
 
 
 def subscriptions_of(plan: StreamPlan, shards: int) -> Subscriptions | None:
