@@ -12,8 +12,10 @@ from streamgauge.kernel.errors import UnsupportedWindow
 from streamgauge.kernel.time import Duration
 from streamgauge.language.constants import positive
 from streamgauge.language.mistakes import Misuse
-from streamgauge.language.statements import Preference, Terms
+from streamgauge.language.statements import AlertTarget, Preference, Terms
 from streamgauge.operators.expression import Expr
+from streamgauge.targets.table import KINDS, OF_ALERTS, OF_SINKS
+from streamgauge.targets.target_kind import TargetKind
 from streamgauge.windows.window import (
     Decay,
     Landmark,
@@ -254,6 +256,14 @@ def _crossing(
     return f"{sure} {side}", float(level), clear
 
 
+def _delivered(kind: TargetKind) -> Callable[..., AlertTarget]:
+    def build(address: str, *rest: Any) -> AlertTarget:
+        detail, login = (rest[0], rest[1:]) if kind.detail else ("", rest)
+        return kind.name, address, detail, login
+
+    return build
+
+
 ALERTS: dict[str, Callable[..., Any]] = {
     "watched_query": lambda name, group: (name, group or ()),
     "watched_group": lambda *parts: parts,
@@ -268,27 +278,32 @@ ALERTS: dict[str, Callable[..., Any]] = {
     "below": lambda: "below",
     "level": lambda number: number,
     "negative_level": lambda number: -number,
-    "to_webhook": lambda address: ("webhook", address, "", ()),
-    "to_mail": lambda folder, whom: ("mail", folder, whom, ()),
-    "to_kafka": lambda broker, topic, *login: ("kafka", broker, topic, login),
+    **{f"to_{name}": _delivered(KINDS[name]) for name in OF_ALERTS},
 }
 
 
 Outlet = tuple[tuple[str, str, str], tuple[tuple[str, str], ...]]
 
 
-def _out_kafka(brokers: str, topic: str, form: str | None, *login: tuple[str, str]) -> Outlet:
-    if form is not None and form.lower() != "json":
-        raise Misuse(f"answers are not written as {form}", "write FORMAT json, or leave it out")
-    return ("kafka", brokers, topic), login
+def _let_out(kind: TargetKind) -> Callable[..., Outlet]:
+    def build(address: str, *rest: Any) -> Outlet:
+        place, rest = (rest[0], rest[1:]) if kind.detail else ("", rest)
+        form, login = (rest[0], rest[1:]) if kind.formats else (None, rest)
+        if form is not None and form.lower() not in kind.formats:
+            raise Misuse(
+                f"answers are not written as {form}",
+                f"write FORMAT {kind.formats[0]}, or leave it out",
+            )
+        return (kind.name, address, place), login
+
+    return build
 
 
 SINKS: dict[str, Callable[..., Any]] = {
     "delivered_queries": lambda names: names,
     "delivered_all": lambda: (),
     "delivered_history": lambda: True,
-    "out_kafka": _out_kafka,
-    "out_postgres": lambda url, table, *login: (("postgres", url, table), login),
+    **{f"out_{name}": _let_out(KINDS[name]) for name in OF_SINKS},
 }
 
 BUILDERS = {**WINDOWS, **TERMS, **OPTIONS, **SUMMARIES, **ALERTS, **SINKS}

@@ -44,6 +44,7 @@ from streamgauge.language.statements import (
     With,
 )
 from streamgauge.language.words import quoted
+from streamgauge.targets.table import KINDS
 from streamgauge.windows.window import Window
 
 
@@ -166,23 +167,21 @@ def _create_alert(made: CreateAlert) -> str:
         when += f" CLEAR {side} {made.clear!r}"
     return (
         f"{verb} ALERT {quoted(made.name)} ON {watched} WHEN {when} DELIVER "
-        f"{' AND '.join(_delivery(*target) for target in made.targets)}"
+        f"{' AND '.join(_target(*target) for target in made.targets)}"
     )
 
 
-def _delivery(kind: str, address: str, detail: str, login: Iterable[tuple[str, str]]) -> str:
-    word = {"mail": " FOR ", "kafka": " TOPIC "}.get(kind, "")
-    target = f"TO {kind.upper()} {text_words(address)}" + (word and word + text_words(detail))
-    return target + "".join(f" {_option(name, value)}" for name, value in login)
+def _target(kind: str, address: str, detail: str, login: Iterable[tuple[str, str]]) -> str:
+    after = KINDS[kind].detail
+    text = f"TO {kind.upper()} {text_words(address)}"
+    text += f" {after.word} {text_words(detail)}" if after else ""
+    return text + "".join(f" {_option(name, value)}" for name, value in login)
 
 
 def _create_sink(made: CreateSink) -> str:
     verb = "CREATE OR REPLACE" if made.replace else "CREATE"
     queries = ", ".join(map(quoted, made.queries)) or "ALL"
-    kind, address, place = made.target
-    word = {"kafka": "TOPIC", "postgres": "TABLE"}[kind]
-    target = f"TO {kind.upper()} {text_words(address)} {word} {text_words(place)}"
-    target += "".join(f" {_option(name, value)}" for name, value in made.login)
+    target = _target(*made.target, made.login)
     history = " WITH HISTORY" if made.history else ""
     return f"{verb} SINK {quoted(made.name)} ON {queries} DELIVER {target}{history}"
 
