@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.targets.target_kind import Detail, Goods, TargetKind
@@ -20,10 +19,6 @@ def _check(address: str, detail: str, _goods: Goods) -> None:
         )
 
 
-def _placed(address: str, root: Path) -> str:
-    return str((root / address).absolute()) if address else address
-
-
 TARGET = TargetKind(
     "mail",
     title="Mail as files",
@@ -34,5 +29,5 @@ TARGET = TargetKind(
     text="A file `<id>.eml` for a mailer to pick up.",
     detail=Detail("FOR", "For", "ops@example.org"),
     sender="streamgauge.alerts.mail_sender:sender",
-    placed=_placed,
+    is_a="directory",
 )

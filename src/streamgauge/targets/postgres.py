@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from functools import partial
 from urllib.parse import unquote, urlsplit
 
 from streamgauge.kernel.errors import BindError
@@ -40,11 +40,6 @@ def _shown(address: str, detail: str) -> str:
     return f"postgres {where}{parts.path}, table {detail}"
 
 
-def _placed(address: str, _root: Path) -> str:
-    refuse_secret(address, "a database", _NAME_IT)
-    return address
-
-
 def _secret(address: str) -> str:
     return "" if references(address) else unquote(urlsplit(address).password or "")
 
@@ -61,6 +56,7 @@ TARGET = TargetKind(
     login=True,
     writer="streamgauge.sinks.table:writer",
     refuses_rows="a table holds one number for each group",
-    placed=_placed,
+    is_a="database",
+    refuse_stored=partial(refuse_secret, what="a database", instead=_NAME_IT),
     secret=_secret,
 )

@@ -23,4 +23,9 @@ OF_SINKS = tuple(kind.name for kind in KINDS.values() if kind.writer)
 
 def address_of(kind: str, address: str, root: Path) -> str:
     """The address as it is stored, from what was written and the directory it was written in."""
-    return KINDS[kind].placed(address, root) if kind in KINDS else address
+    known = KINDS.get(kind)
+    if known is not None:
+        known.refuse_stored(address)
+        if known.is_a == "directory" and address:
+            return str((root / address).absolute())
+    return address

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
-from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 # What is delivered: crossings of alerts, or the answers of queries.
@@ -53,10 +52,6 @@ class Detail:
     sample: str
 
 
-def _as_written(address: str, _root: Path) -> str:
-    return address
-
-
 def _nothing(_address: str) -> str:
     return ""
 
@@ -95,8 +90,11 @@ class TargetKind:
         sink delivers there.
     refuses_rows
         Why changes of rows cannot be delivered there; empty where they can.
-    placed
-        The address as it is stored, from what was written and the directory it was written in.
+    is_a
+        What an address is: a directory is found from where a statement is written, and clients may
+        name those in a data root only; of a database they may name no files.
+    refuse_stored
+        Raises BindError for an address whose secret would be stored.
     secret
         The password in an address.
     secret_address
@@ -116,7 +114,8 @@ class TargetKind:
     sender: str = ""
     writer: str = ""
     refuses_rows: str = ""
-    placed: Callable[[str, Path], str] = _as_written
+    is_a: Literal["text", "directory", "database"] = "text"
+    refuse_stored: Callable[[str], object] = _nothing
     secret: Callable[[str], str] = _nothing
     secret_address: bool = False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
@@ -29,11 +29,6 @@ def _shown(address: str, _detail: str) -> str:
     return f"webhook {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def _placed(address: str, _root: Path) -> str:
-    refuse_secret(address, "a webhook", path=True)
-    return address
-
-
 TARGET = TargetKind(
     "webhook",
     title="Webhook",
@@ -43,6 +38,6 @@ TARGET = TargetKind(
     shown=_shown,
     text="A `POST` of JSON, repeated until the reply is 2xx.",
     sender="streamgauge.alerts.webhook_sender:sender",
-    placed=_placed,
+    refuse_stored=partial(refuse_secret, what="a webhook", path=True),
     secret_address=True,
 )
