@@ -245,6 +245,10 @@ class Gauge(Tables, Reader):
         """Forget queries."""
         self._submit({"do": "drop", "names": list(names)})
 
+    def rescale(self, shards: int) -> None:
+        """Run on another number of shards from the next epoch on; answers stay as they are."""
+        self._submit({"do": "rescale", "shards": shards})
+
     def advance(self, stream: str, to: InstantLike) -> None:
         """Say that no row before an instant is to come, so that waiting checks are answered."""
         self._expected.stream(stream)
@@ -438,7 +442,8 @@ class Gauge(Tables, Reader):
         known, expected = self.registry(), self._expected
         standing, asked = known.queries.get(name), expected.query(name)
         plan = known if standing is not None and standing.version == asked.version else expected
-        return explained(plan, name, shards=self.home.shards, epoch=self.home.committed())
+        shards = plan.shards or self.home.shards
+        return explained(plan, name, shards=shards, epoch=self.home.committed())
 
     def __enter__(self) -> Gauge:
         return self

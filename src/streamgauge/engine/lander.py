@@ -163,6 +163,7 @@ class Lander:
             # Only an advance waits, and no file lay before it: its turn is now.
             return self._land() if early & self.landed else self.number
         changes += [*draft.widened, *self._new_costs(draft.number)]
+        self.scans.shards = self.registry.shards or self.home.shards
         page = Page(
             draft.number,
             draft.landed_at,
@@ -179,6 +180,7 @@ class Lander:
             {name: found.since for name, found in idle.items()},
             self.scans.of(self.registry, draft.segments),
             self.clocks.of(self.registry.streams.values(), {**self.clocks.passing.at, **passed}),
+            self.registry.shards,
         )
         self.journal.append(page)
         report(page)

@@ -22,13 +22,13 @@ from streamgauge.engine.scan_plan import StreamScan
 from streamgauge.engine.shares import shares
 from streamgauge.engine.slices import Slice
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Page
+from streamgauge.log.journal import Page, home_for
 from streamgauge.plan.table_key import TableKey
 
 
 def scan(home: Home, page: Page, part: Slice) -> Iterator[bytes]:
     """The packets of a slice, in the order of the shards."""
-    segment = part.segment
+    home, segment = home_for(home, page), part.segment
     plan = StreamScan.from_dict(page.scans[segment.stream])
     numbers, words = plan.numbers, plan.words
     batch = read_batch(home, plan, part.place, segment, Wanted(numbers, words))

@@ -24,6 +24,7 @@ from streamgauge.engine.page_operators import planned, taken
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.reading import Brought, Wanted
+from streamgauge.engine.rescaling import rescaled
 from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
 from streamgauge.engine.state import ShardState
@@ -34,8 +35,9 @@ from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.files import read_json, reading
 from streamgauge.kernel.time import SECOND
+from streamgauge.log.commits import home_after
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal, Page
+from streamgauge.log.journal import Journal, Page, home_for
 from streamgauge.operators import emission
 from streamgauge.operators.functions import in_force
 from streamgauge.plan.query import Query
@@ -111,6 +113,7 @@ class _Running:
     runs: dict[str, StreamRun]
     asked: _Names
     stored: StateFiles = field(default_factory=StateFiles)
+    shards: int = 1
 
     @property
     def operators(self) -> list[Operator | PageOperator]:
@@ -142,13 +145,16 @@ def run(
     pages may have; this process counts its own when None.
     """
     begun = time.perf_counter()
+    last = Journal(home).page(stop)
+    home = home_for(home, last)
     if home.commit(stop).exists():
         path, what = home.commit(stop), f"the commit of epoch {stop}"
         with reading(path, what):
             return Receipt(**read_json(path, what)["shards"][shard])
+    _forget_others(home)
     ledger = _ledger(home, shard, start)
     with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger):
-        return _run(home, shard, start, stop, begun, sent, attempt or own_attempt())
+        return _run(home, shard, start, last, begun, sent, attempt or own_attempt())
 
 
 def own_attempt() -> str:
@@ -170,12 +176,12 @@ def _run(
     home: Home,
     shard: int,
     start: int,
-    stop: int,
+    last: Page,
     begun: float,
     sent: Sequence[bytes] | None,
     attempt: str,
 ) -> Receipt:
-    running = _RUNNING.pop((home.path, shard), None)
+    running, stop = _RUNNING.pop((home.path, shard), None), last.number
     if running is None or running.state.epoch != start:
         running = _load(home, shard, start, running)
     elif not running.stored.counts(home, start, shard):
@@ -185,7 +191,7 @@ def _run(
     rows = answers = late = 0
     files: dict[str, int] = {}
     for number in range(start + 1, stop + 1):
-        page = journal.page(number)
+        page = last if number == stop else journal.page(number)
         rows += sum(segment.rows for segment in page.segments)
         came = {} if sent is None else brought(page, sent)
         answers += _run_page(home, shard, running, page, came, files, attempt)
@@ -232,20 +238,33 @@ def forget(home: Home) -> None:
         del _LEDGERS[key]
 
 
+def _forget_others(home: Home) -> None:
+    """Drop shards of a home from when it had more or fewer."""
+    old = [
+        key for key, one in _RUNNING.items() if key[0] == home.path and one.shards != home.shards
+    ]
+    for key in old:
+        del _RUNNING[key]
+        _LEDGERS.pop(key, None)
+
+
 def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Running:
     """A shard from its stored state.
 
     Spark moves shards between workers; one that comes back finds its plan compiled, as long as
     nothing was registered meanwhile.
     """
-    state, stored = ShardState(), StateFiles()
-    if epoch > 0:
-        try:
-            state, stored = wire.loaded(home, epoch, shard)
-        except FileNotFoundError:
-            raise wire.absent(home, epoch) from None
+    state, stored, before = ShardState(), StateFiles(), home_after(home, epoch)
     compiled_at = None if stale is None else stale.registry.changed
     registry = registry_at(home, epoch, None if stale is None else stale.registry)
+    if epoch > 0:
+        try:
+            if before.shards == home.shards:
+                state, stored = wire.loaded(home, epoch, shard)
+            else:
+                state = rescaled(home, before, shard, epoch, registry)
+        except FileNotFoundError:
+            raise wire.absent(home, epoch) from None
     if stale is not None and stale.registry is registry and registry.changed == compiled_at:
         return _revived(home, shard, stale, state, stored)
     running = _planned(home, shard, state, registry)
@@ -269,7 +288,7 @@ def _revived(
     for name, operator in state.operators.items():
         operator.adopt(stale.state.operators[name])
         operator.reprice(site, stale.registry)
-    return _Running(state, stale.registry, runs, stale.asked, stored)
+    return _Running(state, stale.registry, runs, stale.asked, stored, home.shards)
 
 
 def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _Running:
@@ -291,7 +310,7 @@ def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _
         for name, stream in registry.streams.items()
     }
     state.operators = planned(site, registry, state.operators)
-    return _Running(state, registry, runs, _Names.of(registry))
+    return _Running(state, registry, runs, _Names.of(registry), shards=home.shards)
 
 
 def _run_page(

@@ -14,7 +14,7 @@ from streamgauge.engine.stream_state import pack_stream, unpack_stream
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import damaged
 from streamgauge.kernel.wire import Packed, pack, unpack
-from streamgauge.log.commits import state_files
+from streamgauge.log.commits import home_after, state_files
 from streamgauge.log.home import BY_TEXT, Home
 from streamgauge.plan.technique import techniques
 
@@ -79,7 +79,7 @@ def _state(home: Home, epoch: int, shard: int, *, remember: bool) -> tuple[Shard
     found, files = read_packed(home, epoch, shard, kind=KIND, version=VERSION, remember=remember)
     what = f"state of shard {shard} after epoch {epoch}"
     with naming(home.root / files.names[-1], what):
-        return _unpacked(found, shard, home.shards), files
+        return _unpacked(found, shard, found.values.get("shards", home.shards)), files
 
 
 def shards_of(data: bytes) -> int:
@@ -94,13 +94,14 @@ def form_of(data: bytes) -> int:
 
 def absent(home: Home, epoch: int) -> StateTooOld:
     """The error of state that should be there."""
-    listed = [path for k in range(home.shards) for path in state_files(home, epoch, k)]
+    shards = home_after(home, epoch).shards
+    listed = [path for k in range(shards) for path in state_files(home, epoch, k)]
     gone = [path for path in listed if not path.exists()]
     folder = home.state(epoch, 0).parent
     return damaged(
         gone[0] if gone else folder,
         f"state after epoch {epoch}",
-        f"{len(gone)} of {len(listed)} files for {home.shards} shards are absent",
+        f"{len(gone)} of {len(listed)} files for {shards} shards are absent",
     )
 
 

@@ -8,6 +8,7 @@ state, and the oldest none of answers: those have one name for each epoch and sh
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,16 @@ def read_commit(home: Home, epoch: int) -> dict[str, Any]:
     if not isinstance(found, dict) or found.get("epoch") != epoch or "seconds" not in found:
         raise damaged(path, what, f"it is not one of epoch {epoch}")
     return found
+
+
+def home_after(home: Home, epoch: int) -> Home:
+    """The home with as many shards as have the state after a committed epoch."""
+    try:
+        told = read_json(home.commit(epoch), f"the commit of epoch {epoch}")
+    except FileNotFoundError:
+        return home
+    receipts = told.get("shards", ())
+    return replace(home, shards=len(receipts)) if receipts else home
 
 
 def answer_files(home: Home, epoch: int) -> list[Path]:

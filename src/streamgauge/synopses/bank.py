@@ -98,6 +98,12 @@ class Bank(ABC):
         new.load([data[group] for group in groups.tolist()])
         return new
 
+    def beside(self, other: Any) -> Bank:
+        """The groups of this bank, then those of another, numbered on."""
+        both = bank_of(self.model, 0)
+        both.load([*self.to_bytes(), *other.to_bytes()])
+        return both
+
     def save(self) -> dict[str, Array]:
         """State as arrays, for the state of a shard; a bank of arrays saves those."""
         parts = self.to_bytes()

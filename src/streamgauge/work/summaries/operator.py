@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streamgauge.engine.bank_state import pack_panes
 from streamgauge.engine.due import due_ticks
 from streamgauge.engine.naming import Groups
-from streamgauge.engine.operator import Arrays, Newest, remembered
+from streamgauge.engine.operator import Arrays, Newest, Operator, remembered
 from streamgauge.engine.pane_shapes import UNSET, needed_panes, shape_of
 from streamgauge.engine.paned import Paned
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Seats, grouped
@@ -56,6 +56,7 @@ from streamgauge.work.summaries.answers import (
     remembered_item,
 )
 from streamgauge.work.summaries.bars import columns_of, widen
+from streamgauge.work.summaries.moving import put_beside, renumbering
 from streamgauge.work.summaries.names import CODED, SummaryNames, coding, held_words, only_hashed
 from streamgauge.work.summaries.technique import SketchKey
 
@@ -218,6 +219,19 @@ class SummaryOperator(Paned):
         """Their panes."""
         self.panes.keep(kept)
         self.late.keep(kept)
+
+    def moved(self, was: Bench, bench: Bench) -> Operator | None:
+        """Its groups that another shard owns."""
+        renumber = renumbering(self, was, bench)
+        if renumber is None:
+            return None
+        super(SummaryOperator, self).moved(was, bench)
+        renumber()
+        return self
+
+    def add_groups(self, other: SummaryOperator, mine: int, more: int) -> None:
+        """Panes side by side, and the texts of both."""
+        put_beside(self, other, mine, more)
 
     def release(self, least: int) -> None:
         """Let go groups without rows, and texts of items that no pane lists."""
