@@ -197,6 +197,13 @@ class ListBank(Bank):
         new.n_groups = len(new.held)
         return new
 
+    def beside(self, other: ListBank) -> ListBank:
+        """The groups of this bank, then those of another."""
+        both = ListBank(self.model, 0)
+        both.held = [*self.held, *other.held]
+        both.n_groups = len(both.held)
+        return both
+
     def to_bytes(self) -> list[bytes]:
         """Bytes of each group."""
         return [held.to_bytes() if held.rows or held.skipped else b"" for held in self.held]

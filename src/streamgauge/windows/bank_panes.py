@@ -144,17 +144,20 @@ class BankPanes:
             self._let_go(self.panes.pop(pane))
 
     def keep(self, groups: Ints) -> None:
-        """Go on with some groups, numbered anew; the others have no rows in any pane."""
+        """Go on with some groups, numbered anew; rows of the others are let go."""
         n_groups = max(self.n_groups, int(groups.max(initial=-1)) + 1)
         number = np.full(n_groups, -1, np.int32)
         number[groups] = np.arange(len(groups), dtype=np.int32)
         for pane in self.panes.values():
             pane.counts = pane.counts[groups[groups < len(pane.counts)]]
             if pane.n_raw:
-                codes, items = pane.raw()
-                pane.groups, pane.items = [number[codes]], [items]
+                codes, items = number[pane.raw()[0]], pane.raw()[1]
+                mine = codes >= 0
+                pane.groups, pane.items = [codes[mine]], [items[mine]]
+                pane.n_raw = int(mine.sum())
             if pane.bank is not None:
                 pane.bank = pane.bank.chosen(groups[groups < pane.bank.n_groups])
+        self.panes = {n: p for n, p in self.panes.items() if p.n_raw or p.bank is not None}
         self.n_groups = max(1, len(groups))
         self._windows.clear()
 
