@@ -259,9 +259,12 @@ class PageOperator:
         """Plain values of the state; its arrays are added to `arrays`."""
         raise NotImplementedError
 
-    def join(self, other: Any) -> None:
+    def join(self, other: Any, site: Site, registry: Registry) -> None:
         """Take in what another shard had of the same operator, after a rescale."""
         raise NotImplementedError
+
+    def settle(self, site: Site) -> None:
+        """Let go what other shards have after a rescale; after compiling."""
 
     def latest_answers(self) -> Iterator[tuple[Newest, int]]:
         """The newest answer of each query of numbers, and its tick; after compiling."""

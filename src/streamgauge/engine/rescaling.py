@@ -7,12 +7,12 @@ and of the number of shards alone.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
 
 from streamgauge.engine import state as wire
 from streamgauge.engine.distribution import REPLICATED
 from streamgauge.engine.leaving import settle_names
-from streamgauge.engine.operator import Operator
+from streamgauge.engine.operator import PageOperator, Site
 from streamgauge.engine.progress import UNSTARTED, InputState, StreamRun, StreamState
 from streamgauge.engine.state import ShardState
 from streamgauge.log.home import Home
@@ -20,7 +20,7 @@ from streamgauge.plan.registry import Registry
 from streamgauge.plan.sharing import StreamPlan, share
 
 
-def rescaled(home: Home, before: Home, shard: int, epoch: int, registry: Registry) -> ShardState:
+def gathered(home: Home, before: Home, shard: int, epoch: int, registry: Registry) -> ShardState:
     """The state of a shard after an epoch that other shards have run."""
     plans = {name: share(registry, stream) for name, stream in registry.streams.items()}
     state = ShardState(epoch, {name: StreamState() for name in plans})
@@ -36,9 +36,7 @@ def rescaled(home: Home, before: Home, shard: int, epoch: int, registry: Registr
         for name, operator in old.operators.items():
             known = state.operators.setdefault(name, operator)
             if known is not operator:
-                known.join(operator)
-    for run in runs.values():
-        _settle(run, epoch)
+                known.join(operator, Site(home, shard), registry)
     return state
 
 
@@ -83,13 +81,15 @@ def _take_operators(run: StreamRun, part: StreamRun, name: str) -> None:
             held.pieces[text] = moved
 
 
-def _settle(run: StreamRun, epoch: int) -> None:
-    """Seat the queries, and read the rows again that wait."""
-    for name, plan in run.parts.items():
-        settle_names(run.state.inputs.setdefault(name, InputState()), plan)
-    run.compile()
-    for name, held in run.state.inputs.items():
-        for piece in held.pieces.values():
-            # Groups that are on other shards now have not ended.
-            piece.ends(run.state.closed)
-        held.waiting = run._waiting(name, epoch + 1)
+def settle(
+    site: Site, runs: Iterable[StreamRun], operators: Iterable[PageOperator], epoch: int
+) -> None:
+    """Have what belongs to a shard alone, once its queries are seated."""
+    for run in runs:
+        for name, held in run.state.inputs.items():
+            for piece in held.pieces.values():
+                # Groups that are on other shards now have not ended.
+                piece.ends(run.state.closed)
+            held.waiting = run._waiting(name, epoch + 1)
+    for operator in operators:
+        operator.settle(site)

@@ -24,7 +24,7 @@ from streamgauge.engine.page_operators import planned, taken
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.reading import Brought, Wanted
-from streamgauge.engine.rescaling import rescaled
+from streamgauge.engine.rescaling import gathered, settle
 from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
 from streamgauge.engine.state import ShardState
@@ -262,7 +262,7 @@ def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Runnin
             if before.shards == home.shards:
                 state, stored = wire.loaded(home, epoch, shard)
             else:
-                state = rescaled(home, before, shard, epoch, registry)
+                state = gathered(home, before, shard, epoch, registry)
         except FileNotFoundError:
             raise wire.absent(home, epoch) from None
     if stale is not None and stale.registry is registry and registry.changed == compiled_at:
@@ -271,6 +271,8 @@ def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Runnin
     running.stored = stored
     for run in running.runs.values():
         run.compile()
+    if before.shards != home.shards:
+        settle(Site(home, shard), running.runs.values(), state.operators.values(), epoch)
     return running
 
 

@@ -50,6 +50,12 @@ class SelectionOperator(PageOperator):
         run = self.compiled
         return list(run.advance(runs[run.stream.name]))
 
+    def join(self, other: SelectionOperator, site: Site, registry: Registry) -> None:
+        """Rows that wait are the same on all shards, but for those that came before a selection."""
+        mine, theirs = self.known, other.known
+        most = max((mine.waiting, theirs.waiting), key=len)
+        self.state = SelectionState(most, max(mine.missed, theirs.missed))
+
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows that wait for their tick to close, and how many late rows were left out."""
         pack_store(prefix, self.known.waiting, arrays)
