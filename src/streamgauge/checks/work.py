@@ -1,8 +1,8 @@
 """Work: answers of standing queries must not depend on how their work was cut.
 
 A history is statements and rows in order. It is run with its rows cut into epochs in several ways,
-over several numbers of shards, with the state kept in memory and read back before every epoch. The
-answers must be the same bytes.
+over several numbers of shards, which may change on the way, with the state kept in memory and read
+back before every epoch. The answers must be the same bytes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,13 @@ class Way:
 READ = (Way(), Way(4, 1, True), Way(3, 2), Way(2, 3, True), Way(1, 16), Way(2, 16, True))
 # Work on groups can have its rows sent to it.
 SENT = (Way(2, 1, slices=8), Way(3, 4, True, slices=3), Way(1, 16, slices=1))
-WAYS = (*READ, *SENT)
+# Another number of shards with every epoch.
+RESCALED = (
+    Way(4, 1, others=(3, 16)),
+    Way(5, 2, True, others=(3, 1, 16)),
+    Way(3, 3, slices=2, others=(2, 16)),
+)
+WAYS = (*READ, *SENT, *RESCALED)
 
 
 def run_work(root: Path, history: Sequence[Entry], way: Way) -> pa.Table:
