@@ -11,7 +11,7 @@ from streamgauge.engine.operator import fed_module
 from streamgauge.engine.progress import StreamState
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND
-from streamgauge.log.commits import state_files
+from streamgauge.log.commits import home_after, state_files
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.plan.registry import Registry, Standing

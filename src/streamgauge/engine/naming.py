@@ -99,7 +99,6 @@ class Groups:
         mine: list[bool] = (owners(columns, self.shards, form) == self.shard).tolist()
         return mine
 
-
     def take_owned(self, other: Groups, was: Words, words: Words, form: int) -> Ints:
         """Begin with those of another shard's groups that this one owns; their numbers there."""
         local = np.array(other.local, np.int64)
@@ -132,7 +131,8 @@ def renumbered(was: Interner, names: Interner, codes: Codes) -> Codes:
     used = used[used >= 0]
     known, number = was.listed(), np.full(len(was) + 1, -1, np.int32)
     number[used] = [names.add(_one_nan(known[code])) for code in used.tolist()]
-    return number[codes]
+    found: Codes = number[codes]
+    return found
 
 
 def _one_nan(value: object) -> object:

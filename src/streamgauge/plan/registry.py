@@ -51,9 +51,7 @@ DECIDED = ("taken", "born")
 
 @dataclass(slots=True)
 class Registry:
-    """All that is declared, as of an epoch.
-
-    `shards` is the number of shards of a home that was rescaled, else 0.
+    """All that is declared, as of an epoch; `shards` of a home that was rescaled, else 0.
 
     Examples
     --------
@@ -275,10 +273,8 @@ class Registry:
         self.summaries[summary.name] = summary
 
     def _drop_summary(self, name: str) -> None:
-        if name not in self.summaries:
-            raise missing("summary", name, self.summaries)
         self._refuse_used_summary(name)
-        del self.summaries[name]
+        self._drop(self.summaries, "summary", name)
 
     def _put_alert(self, alert: Alert, epoch: int) -> None:
         if alert.query:
@@ -348,8 +344,6 @@ class Registry:
         return [q for q in everyone if isinstance(q.asked, Query) and q.asked.window == name]
 
     def _drop_window(self, name: str) -> None:
-        if name not in self.windows:
-            raise missing("window", name, self.windows)
         users = [user.name for user in self._window_users(name)]
         if users:
             raise BindError(
@@ -357,7 +351,7 @@ class Registry:
                 f"{len(users)} queries read it, {users[0]!r} first",
                 "drop or alter the queries first",
             )
-        del self.windows[name]
+        self._drop(self.windows, "window", name)
 
     def _register(self, query: Query | View, epoch: int, told: Taken | None = None) -> None:
         if query.name in self.queries:

@@ -138,14 +138,15 @@ class RingOperator(Table):
         here = np.flatnonzero((self.rings.group[:n_keys] >= 0).any(axis=1))
         values = self.keys.interner.values
         self.keys = Combiner(Interner.of(values[at] for at in here.tolist()))
-        self.rings = Rings(*(np.ascontiguousarray(column[here]) for column in self.rings))
+        held: Any = self.rings
+        self.rings = Rings(*(np.ascontiguousarray(column[here]) for column in held))
 
     def add_groups(self, other: RingOperator, mine: int, more: int) -> None:
         """Rings of other keys, or the same rows with their groups where all shards have all."""
         ours, theirs = len(self.keys.interner), len(other.keys.interner)
         group = np.where(other.rings.group >= 0, other.rings.group + mine, -1).astype(np.int32)
         if self.key.hashed_by:
-            pairs = zip(self.rings, other.rings._replace(group=group), strict=True)
+            pairs: Any = zip(self.rings, other.rings._replace(group=group), strict=True)
             self.rings = Rings(*(np.concatenate((a[:ours], b[:theirs])) for a, b in pairs))
             self.keys.renumber([*self.keys.interner.values, *other.keys.interner.values])
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -50,12 +51,34 @@ def _renumber(piece: SummaryOperator, was: Interner, names: Interner) -> None:
     piece.names.forget_numbers()
 
 
+def keep_lists(piece: SummaryOperator) -> None:
+    """Keep the items of lists that are of a group that is here: its values come first."""
+    width, groups = len(piece.key.group_by), set(piece.groups.texts)
+    if not width:
+        return
+    for query, top in piece.tops.items():
+        whose = [json.dumps(json.loads(text)[:width], default=str) for text in top.texts]
+        here = [place for place, text in enumerate(whose) if text in groups]
+        piece.tops[query] = top._replace(
+            rows=[top.rows[place] for place in here], texts=[top.texts[place] for place in here]
+        )
+
+
 def put_beside(piece: SummaryOperator, other: SummaryOperator, mine: int, more: int) -> None:
     """Take in the panes of so many groups after so many of its own, and their texts."""
     piece.panes.join(other.panes, mine, more)
     piece.late.join(other.late, mine, more)
     piece.newest = max(piece.newest, other.newest)
     piece.n_panes = max(piece.n_panes, other.n_panes)
+    for query, theirs in other.tops.items():
+        held = piece.tops.get(query)
+        if held is not None and held.version == theirs.version:
+            theirs = theirs._replace(
+                rows=[*held.rows, *theirs.rows],
+                texts=[*held.texts, *theirs.texts],
+                epoch=max(held.epoch, theirs.epoch),
+            )
+        piece.tops[query] = theirs
     texts = other.names.listed.texts
     if texts is not None:
         piece.names.listed.words(items(texts))

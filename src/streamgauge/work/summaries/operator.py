@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +18,6 @@ from streamgauge.engine.paned import Paned
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Seats, grouped
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.table_state import pack_table_of_groups
-from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
     CADENCES,
     COVERAGE,
@@ -53,10 +51,11 @@ from streamgauge.work.summaries.answers import (
     Asking,
     Top,
     gone_item,
+    item_text,
     remembered_item,
 )
 from streamgauge.work.summaries.bars import columns_of, widen
-from streamgauge.work.summaries.moving import put_beside, renumbering
+from streamgauge.work.summaries.moving import keep_lists, put_beside, renumbering
 from streamgauge.work.summaries.names import CODED, SummaryNames, coding, held_words, only_hashed
 from streamgauge.work.summaries.technique import SketchKey
 
@@ -227,6 +226,7 @@ class SummaryOperator(Paned):
             return None
         super(SummaryOperator, self).moved(was, bench)
         renumber()
+        keep_lists(self)
         return self
 
     def add_groups(self, other: SummaryOperator, mine: int, more: int) -> None:
@@ -458,16 +458,10 @@ class SummaryOperator(Paned):
         return [text for text in last.texts if text not in now]
 
     def _item_text(self, group: int, item: Any, bench: Bench) -> str:
-        name = self.key.x
-        assert name is not None
-        known = json.loads(self.groups.texts[group] or "[]")
-        plain = item.item() if isinstance(item, np.generic) else item
-        if self._named(bench):
+        name, plain = self.key.x, item.item() if isinstance(item, np.generic) else item
+        if name is not None and self._named(bench):
             plain = self.names.called(plain, bench.words[name], bench.stream.schema.type(name))
-        elif isinstance(plain, float) and plain.is_integer():
-            plain = int(plain)
-        parts = plain.split(BETWEEN) if isinstance(plain, str) else [plain]
-        return json.dumps([*known, *parts], default=str)
+        return item_text(self.groups.texts[group], plain)
 
     # Revisions.
 
