@@ -51,17 +51,16 @@ def _renumber(piece: SummaryOperator, was: Interner, names: Interner) -> None:
     piece.names.forget_numbers()
 
 
-def keep_lists(piece: SummaryOperator) -> None:
+def keep_lists(piece: SummaryOperator) -> SummaryOperator:
     """Keep the items of lists that are of a group that is here: its values come first."""
     width, groups = len(piece.key.group_by), set(piece.groups.texts)
-    if not width:
-        return
-    for query, top in piece.tops.items():
+    for query, top in piece.tops.items() if width else ():
         whose = [json.dumps(json.loads(text)[:width], default=str) for text in top.texts]
         here = [place for place, text in enumerate(whose) if text in groups]
         piece.tops[query] = top._replace(
             rows=[top.rows[place] for place in here], texts=[top.texts[place] for place in here]
         )
+    return piece
 
 
 def put_beside(piece: SummaryOperator, other: SummaryOperator, mine: int, more: int) -> None:

@@ -163,8 +163,7 @@ class SummaryOperator(Paned):
                 self._revise(before, tick, bench, given)
         self._fold(bench, rows, group, column, slice(done, len(rows)))
         self.seats.give_back(memory)
-        matrix = given.matrix[: given.n]
-        return [Given(matrix, given.texts, self.basis, self.confidence)]
+        return [Given(given.matrix[: given.n], given.texts, self.basis, self.confidence)]
 
     @property
     def basis(self) -> str:
@@ -226,8 +225,7 @@ class SummaryOperator(Paned):
             return None
         super(SummaryOperator, self).moved(was, bench)
         renumber()
-        keep_lists(self)
-        return self
+        return keep_lists(self)
 
     def add_groups(self, other: SummaryOperator, mine: int, more: int) -> None:
         """Panes side by side, and the texts of both."""
@@ -254,9 +252,8 @@ class SummaryOperator(Paned):
 
     def numbered(self, column: str) -> list[BankPanes]:
         """Panes whose items are numbers of names of a column."""
-        if self.key.x != column or not isinstance(self.model, Exact):
-            return []
-        return [self.panes, self.late]
+        held = self.key.x == column and isinstance(self.model, Exact)
+        return [self.panes, self.late] if held else []
 
     def forget_numbers(self, column: str) -> None:
         """Names of a column have other numbers from now on."""
