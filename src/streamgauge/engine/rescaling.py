@@ -37,6 +37,11 @@ def gathered(home: Home, before: Home, shard: int, epoch: int, registry: Registr
             known = state.operators.setdefault(name, operator)
             if known is not operator:
                 known.join(operator, Site(home, shard), registry)
+        state.lost |= old.lost
+    for run in runs.values():
+        for held in run.state.inputs.values():
+            held.pieces = {name: p for name, p in held.pieces.items() if name not in held.lost}
+    state.operators = {n: one for n, one in state.operators.items() if n not in state.lost}
     return state
 
 
@@ -71,11 +76,16 @@ def _take_operators(run: StreamRun, part: StreamRun, name: str) -> None:
     held, was, bench = run.state.inputs[name], part.bench(name), run.bench(name)
     for key, _ in run.mine(name):
         text = key.text()
-        piece = part.state.inputs[name].pieces.get(text)
-        moved = None if piece is None else piece.moved(was, bench)
-        if moved is None:
+        source = part.state.inputs[name]
+        if text in source.lost:
+            held.lost[text] = source.lost[text]
+        piece = source.pieces.get(text)
+        if piece is None or text in held.lost:
             continue
-        if text in held.pieces:
+        moved = piece.moved(was, bench)
+        if moved is None:
+            held.lost[text] = "numbers of names in a sketch differ between the shards there were"
+        elif text in held.pieces:
             held.pieces[text].join(moved)
         else:
             held.pieces[text] = moved

@@ -24,6 +24,7 @@ from streamgauge.engine.page_operators import planned, taken
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.reading import Brought, Wanted
+from streamgauge.engine.rebuilding import begin_anew
 from streamgauge.engine.rescaling import gathered, settle
 from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
@@ -52,7 +53,8 @@ from streamgauge.results.row_blocks import RowBlock, write_rows
 class Receipt:
     """What a shard did with a run of pages.
 
-    `files` are checksums of the answers it wrote, `state` the files that have its state now.
+    `files` are checksums of the answers it wrote, `state` the files that have its state now,
+    `rebuilt` queries whose state could not be read and began anew, with the reason.
     """
 
     shard: int
@@ -70,6 +72,7 @@ class Receipt:
     files: dict[str, int] = field(default_factory=dict)
     state: list[str] = field(default_factory=list)
     state_written: int = 0
+    rebuilt: dict[str, str] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """As it goes from a worker to the driver."""
@@ -114,6 +117,7 @@ class _Running:
     asked: _Names
     stored: StateFiles = field(default_factory=StateFiles)
     shards: int = 1
+    rebuilt: dict[str, str] = field(default_factory=dict)
 
     @property
     def operators(self) -> list[Operator | PageOperator]:
@@ -204,6 +208,7 @@ def _run(
     packed = wire.packed(running.state, shard, home.shards)
     stored = write_state(home.state(stop, shard, attempt), home, packed, running.stored)
     running.stored = stored
+    rebuilt, running.rebuilt = running.rebuilt, {}
     _RUNNING[home.path, shard] = running
     measures = [operator.measures() for operator in running.operators]
     missed = sum(each.missed for each in measures)
@@ -227,6 +232,7 @@ def _run(
         files,
         stored.names,
         stored.sizes[-1],
+        rebuilt,
     )
 
 
@@ -273,6 +279,7 @@ def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Runnin
         run.compile()
     if before.shards != home.shards:
         settle(Site(home, shard), running.runs.values(), state.operators.values(), epoch)
+    running.rebuilt = begin_anew(state, running.runs, registry, epoch)
     return running
 
 

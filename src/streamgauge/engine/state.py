@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from streamgauge.engine.operator import Arrays, PageOperator, page_module
 from streamgauge.engine.progress import StreamState
 from streamgauge.engine.state_files import StateFiles, naming, read_packed
-from streamgauge.engine.stream_state import pack_stream, unpack_stream
+from streamgauge.engine.stream_state import pack_stream, unknown_technique, unpack_stream
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import damaged
 from streamgauge.kernel.wire import Packed, pack, unpack
@@ -28,13 +28,14 @@ _EARLIER = {"rows", "across", "promise"}
 class ShardState:
     """All that a shard knows after an epoch: of its streams, and of operators that read pages.
 
-    `form` is the format of its home.
+    `form` is the format of its home; `lost` says of operators whose state cannot be read why not.
     """
 
     epoch: int = 0
     streams: dict[str, StreamState] = field(default_factory=dict)
     operators: dict[str, PageOperator] = field(default_factory=dict)
     form: int = BY_TEXT
+    lost: dict[str, str] = field(default_factory=dict)
 
 
 def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
@@ -116,17 +117,24 @@ def _unpacked(packed: Packed, shard: int, shards: int) -> ShardState:
         for serial, (name, values) in enumerate(packed.values["streams"].items())
     }
     form = packed.values.get("form", BY_TEXT)
-    return ShardState(packed.values["epoch"], streams, _operators(packed), form)
+    lost: dict[str, str] = {}
+    return ShardState(packed.values["epoch"], streams, _operators(packed, lost), form, lost)
 
 
-def _operators(packed: Packed) -> dict[str, PageOperator]:
-    """Operators that read pages, by the names of their techniques and keys."""
+def _operators(packed: Packed, lost: dict[str, str]) -> dict[str, PageOperator]:
+    """Operators that read pages, by their techniques and keys; those that cannot be are `lost`."""
     found: dict[str, PageOperator] = {}
     by_name = {technique.name: technique for technique in techniques()}
     for serial, (name, values) in enumerate(packed.values.get("operators", ())):
-        module = page_module(by_name[name.partition("/")[0]])
-        found[name] = module.restored(f"operator/{serial}", values, packed.arrays)
-    if found:
+        technique = by_name.get(name.partition("/")[0])
+        try:
+            if technique is None:
+                raise unknown_technique(name)
+            module = page_module(technique)
+            found[name] = module.restored(f"operator/{serial}", values, packed.arrays)
+        except StateTooOld as error:
+            lost[name] = error.what
+    if found or lost:
         return found
     for technique in techniques():
         if not technique.fed and _EARLIER & packed.values.keys():
