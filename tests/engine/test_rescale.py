@@ -1,4 +1,4 @@
-"""Another number of shards from a page on: crashes around it, readers of it, homes of old formats."""
+"""Another number of shards from a page on: crashes around it, readers, homes of old formats."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import streamgauge as sg
 from streamgauge.checks.work import canonical, same_answers
 from streamgauge.engine import commit as commit_module
 from streamgauge.engine import local as local_module
-from streamgauge.engine import rescaling
+from streamgauge.engine import rescaling, state_files
 from streamgauge.engine import shard as shard_module
-from streamgauge.engine import state_files
 from streamgauge.engine.kept import kept
 from streamgauge.engine.lander import Lander
 from streamgauge.kernel.errors import BindError
@@ -70,6 +69,13 @@ def opened(root: Path, source: Path, shards: int = FROM) -> sg.Gauge:
     return gauge
 
 
+def rescaled(gauge: sg.Gauge) -> None:
+    """Go on with other shards, to the end."""
+    gauge.rescale(TO)
+    while gauge.step():
+        pass
+
+
 def life(root: Path, source: Path, *shards: int) -> sg.Gauge:
     """A gauge that runs to the end, on other shards after two epochs and after three."""
     gauge = opened(root, source)
@@ -110,9 +116,7 @@ def test_killed_around_the_page_of_a_rescale(
         patch.setattr("streamgauge.engine.lander.SNAPSHOT_EVERY", 1)
         patch.setattr(where, name, dying(getattr(where, name), call, after=after))
         with pytest.raises(Killed):
-            gauge.rescale(TO)
-            while gauge.step():
-                pass
+            rescaled(gauge)
     shard_module._RUNNING.clear()
     again = opened(tmp_path, source)
     if again._expected.shards != TO:

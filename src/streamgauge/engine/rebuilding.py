@@ -7,7 +7,7 @@ state it was.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from streamgauge.engine.page_operators import operator_name
 from streamgauge.engine.progress import StreamRun
@@ -17,21 +17,32 @@ from streamgauge.plan.technique import technique_of
 
 
 def begin_anew(
-    state: ShardState, runs: Mapping[str, StreamRun], registry: Registry, epoch: int
+    state: ShardState,
+    restored: Set[str],
+    runs: Mapping[str, StreamRun],
+    registry: Registry,
+    epoch: int,
 ) -> dict[str, str]:
-    """Begin what is lost anew, after an epoch; of which queries, and why it was lost."""
+    """Begin what is lost anew, after an epoch; of which queries, and why it was lost.
+
+    Operators that read pages themselves were `restored`, but for those that are new.
+    """
     told: dict[str, str] = {}
     for run in runs.values():
         told |= _begin_fed(run, epoch)
     lost, state.lost = state.lost, {}
-    for name in lost.keys() & state.operators.keys():
+    fresh = {name: _why(lost, name) for name in state.operators.keys() - restored if lost}
+    for name in sorted(fresh):
         state.operators[name].seat(dict(runs), epoch + 1)
-        told |= {
-            asked.name: lost[name]
-            for asked in registry.queries.values()
-            if not technique_of(asked).fed and operator_name(registry, asked) == name
-        }
+    for asked in registry.queries.values() if fresh else ():
+        if not technique_of(asked).fed and operator_name(registry, asked) in fresh:
+            told[asked.name] = fresh[operator_name(registry, asked)]
     return told
+
+
+def _why(lost: Mapping[str, str], name: str) -> str:
+    """Why some state is not there; it may have had another name."""
+    return lost.get(name) or next(iter(lost.values()))
 
 
 def _begin_fed(run: StreamRun, epoch: int) -> dict[str, str]:
@@ -42,7 +53,7 @@ def _begin_fed(run: StreamRun, epoch: int) -> dict[str, str]:
         lost, held.lost = lost | held.lost, {}
     for name in run.parts if lost else ():
         for key, queries in run.mine(name):
-            if key.text() in lost and key.text() not in run.state.inputs[name].pieces:
+            if key.text() not in run.state.inputs[name].pieces:
                 run.begin_anew(name, key, queries, epoch)
-                told |= {asked.name: lost[key.text()] for asked in queries}
+                told |= {asked.name: _why(lost, key.text()) for asked in queries}
     return told

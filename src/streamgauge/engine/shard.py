@@ -273,13 +273,14 @@ def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Runnin
             raise wire.absent(home, epoch) from None
     if stale is not None and stale.registry is registry and registry.changed == compiled_at:
         return _revived(home, shard, stale, state, stored)
+    restored = set(state.operators)
     running = _planned(home, shard, state, registry)
     running.stored = stored
     for run in running.runs.values():
         run.compile()
     if before.shards != home.shards:
         settle(Site(home, shard), running.runs.values(), state.operators.values(), epoch)
-    running.rebuilt = begin_anew(state, running.runs, registry, epoch)
+    running.rebuilt = begin_anew(state, restored, running.runs, registry, epoch)
     return running
 
 
