@@ -9,7 +9,10 @@ import pyarrow as pa
 import pytest
 
 from streamgauge.checks.work import RESCALED, Entry, Way, check_work
+from streamgauge.drift import pools
 from tests.checks import test_tables as tables
+from tests.checks import test_views as views
+from tests.checks import test_work as deferred
 
 pytestmark = pytest.mark.slow
 
@@ -111,4 +114,20 @@ def test_selections_move_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize("texts", [tables.PANES, tables.SUMS, tables.OTHERS])
 def test_groups_move_with_their_windows(tmp_path: Path, texts: list[str]) -> None:
     entries = tables.history("LATE ALLOW 3 SECONDS", texts)
+    assert check_work(tmp_path, entries, (Way(), *RESCALED)) > 500
+
+
+@pytest.mark.parametrize("capacity", ["", "CAPACITY 6000"])
+def test_deferred_cells_move_with_their_pools(
+    tmp_path: Path, capacity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "READS", 150)
+    entries = deferred.history(tmp_path, capacity)
+    assert check_work(tmp_path, entries, (Way(), Way(4, 2, True, others=(3, 1, 16)))) > 10_000
+
+
+def test_views_over_answers_move_whole(tmp_path: Path) -> None:
+    rows = views.calls()
+    entries: list[Entry] = [views.CALLS, *views.ANSWERS[:4], rows.slice(0, 500)]
+    entries += [views.ANSWERS[4], rows.slice(500)]
     assert check_work(tmp_path, entries, (Way(), *RESCALED)) > 500
