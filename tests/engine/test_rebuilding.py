@@ -18,6 +18,7 @@ from streamgauge.kernel.files import write_whole
 from streamgauge.kernel.time import SECOND
 from streamgauge.kernel.wire import Packed, pack
 from streamgauge.log.commits import read_commit, state_files
+from streamgauge.server.logs import Chronicle
 
 pytestmark = pytest.mark.slow
 DECLARED = (
@@ -110,10 +111,15 @@ def test_distinct_counts_of_the_first_release_are_counted_again(tmp_path: Path) 
     assert not rebuilt(gauge), "told once"
 
 
-def test_coverage_says_what_history_does_not_reach(tmp_path: Path) -> None:
+def test_coverage_says_what_history_does_not_reach(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     gauge = begun(tmp_path, "5 SECONDS")
     changed(gauge, as_the_first_counts)
+    chronicle = Chronicle(gauge)
     step(gauge, tmp_path, 30, 40)
+    chronicle.read()
+    assert [r.message for r in caplog.records].count("state rebuilt") == 1
     found = gauge.answers("kinds", since_epoch=1)
     assert min(found["coverage"].to_pylist()) < 0.5
     assert not any(found["contract_met"].to_pylist())
