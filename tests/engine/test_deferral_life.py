@@ -14,7 +14,6 @@ from streamgauge.contracts.answer import Answer
 from streamgauge.engine import pieces, shard
 from streamgauge.engine import state as wire
 from streamgauge.engine.latest import latest_answers
-from streamgauge.engine.reference import Arrival, Row, evaluate
 from streamgauge.kernel.time import DAY, SECOND
 from streamgauge.log.commits import state_files
 from streamgauge.log.home import Home
@@ -23,11 +22,12 @@ from streamgauge.plan.over import Over
 from streamgauge.plan.query import Query
 from streamgauge.results.change_log import answers, as_answers
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.deferrals import HOLDINGS, TABLE, DeferredLife
-from streamgauge.testing.replay import run_pages, write_pages
-from streamgauge.testing.strategies import SCHEMA, START
 from streamgauge.work.deferral.operator import DeferralOperator
 from tests.engine.test_deferral import compare
+from tests.kit.deferrals import HOLDINGS, TABLE, DeferredLife
+from tests.kit.replay import run_pages, write_pages
+from tests.kit.strategies import SCHEMA, START
+from tests.oracles.reference import Arrival, Row, evaluate
 
 pytestmark = pytest.mark.slow
 
@@ -200,6 +200,17 @@ def test_an_extreme_that_is_asked_later_knows_the_past(life: Life, regime: str) 
     gone = [(s, "a", 1.0) for s in range(12, 30)]
     full = [a for a in life.page(**rows(*gone)) if a.query == "peak"]
     assert (full[-1].value, full[-1].coverage) == (1.0, 1.0)
+
+
+def test_an_extreme_by_timer_is_looked_at_when_its_peak_leaves(life: Life) -> None:
+    """However long it would wait otherwise: what hardly moves is not expected to pass it."""
+    noise = [(s, "a", 9.0 if s == 100 else 1.0 + s % 3 / 10) for s in range(105)]
+    life.page(do("register", watched("q")), **rows(*noise))
+    owed, over = sg.Contract.absolute(2.0, confidence=0.5), Over("max", sg.Range("40 s"))
+    peak = Query("peak", "plant", sg.total("x"), contract=owed, regime="timer", over=over)
+    calm = [(s, "a", 1.0 + s % 3 / 10) for s in range(105, 200)]
+    found = said([a for a in life.page(do("register", peak), **rows(*calm)) if a.query == "peak"])
+    assert next(second for second, value in found if value < 9.0) == 140
 
 
 @pytest.mark.parametrize(("history", "peak"), [(True, 9.0), (False, 5.0)])

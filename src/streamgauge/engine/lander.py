@@ -163,7 +163,6 @@ class Lander:
             # Only an advance waits, and no file lay before it: its turn is now.
             return self._land() if early & self.landed else self.number
         changes += [*draft.widened, *self._new_costs(draft.number)]
-        self.scans.shards = self.registry.shards or self.home.shards
         page = Page(
             draft.number,
             draft.landed_at,

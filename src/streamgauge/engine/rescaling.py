@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamgauge.engine import state as wire
-from streamgauge.engine.distribution import REPLICATED
+from streamgauge.engine.distribution import columns_of
 from streamgauge.engine.leaving import settle_names
 from streamgauge.engine.operator import PageOperator, Site
 from streamgauge.engine.progress import UNSTARTED, InputState, StreamRun, StreamState
@@ -65,7 +65,7 @@ def _take_stream(run: StreamRun, part: StreamRun) -> None:
     state.births = old.births | state.births
     for name, plan in run.parts.items():
         held, source = state.inputs.setdefault(name, InputState()), old.inputs[name]
-        if name == REPLICATED and source.pieces and not held.words:
+        if not columns_of(name) and source.pieces and not held.pieces:
             # Series have the numbers that they had on the first of the shards that know them.
             held.words, held.series = source.words, source.series
         settle_names(held, plan)
@@ -82,7 +82,7 @@ def _take_operators(run: StreamRun, part: StreamRun, name: str) -> None:
         piece = source.pieces.get(text)
         if piece is None or text in held.lost:
             continue
-        moved = piece.moved(was, bench)
+        moved = piece.relocated(was, bench)
         if moved is None:
             held.lost[text] = "numbers of names in a sketch differ between the shards there were"
         elif text in held.pieces:

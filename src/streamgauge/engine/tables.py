@@ -12,6 +12,7 @@ from streamgauge.engine.memory import side_by_side
 from streamgauge.engine.naming import Groups
 from streamgauge.engine.operator import Operator
 from streamgauge.engine.pieces import Bench, Seats
+from streamgauge.engine.seated import Seated
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.operators.emission import GIVEN, Flags, Ints
 from streamgauge.plan.table_key import TableKey
@@ -19,7 +20,7 @@ from streamgauge.plan.table_key import TableKey
 Array = npt.NDArray[Any]
 
 
-class Table(Operator):
+class Table(Seated):
     """An operator over windows of rows: groups, and what queries answered about them."""
 
     key: TableKey
@@ -27,6 +28,11 @@ class Table(Operator):
     seats: Seats
     # Whether a group is as one that never came once its rows have left.
     leaves: ClassVar[bool] = True
+
+    @property
+    def n_groups(self) -> int:
+        """Groups that queries have a memory about; there is room for one."""
+        return max(1, len(self.groups.texts))
 
     def mark_groups(self, there: Flags) -> None:
         """Mark the groups with rows in some window."""
@@ -61,7 +67,7 @@ class Table(Operator):
         self.seats.memory.cells = _room(cells[:, kept[kept < cells.shape[1]]])
         self.keep_groups(kept)
 
-    def moved(self, was: Bench, bench: Bench) -> Operator | None:
+    def relocated(self, was: Bench, bench: Bench) -> Operator | None:
         """Its groups that another shard owns, with the numbers that names have there."""
         there = Groups(self.key.group_by, bench.shard, bench.shards)
         kept = there.take_owned(self.groups, was.words, bench.words, bench.form)

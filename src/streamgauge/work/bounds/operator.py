@@ -273,7 +273,7 @@ class BoundsOperator(Operator):
                     yield Newest(number, version, self.texts[place], cell, basis)
             at += size
 
-    def moved(self, was: Bench, bench: Bench) -> BoundsOperator:
+    def relocated(self, was: Bench, bench: Bench) -> BoundsOperator:
         """Bounds are the same on all shards; which cells are here follows from the queries."""
         self.kin, self.keys, self.compiled = {}, {}, None
         return self

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from streamgauge.engine.logged_rows import owners_by_place
 from streamgauge.engine.operator import Arrays, Kept, Out, PageOperator, Runs, Site
+from streamgauge.engine.store import Store, merged
 from streamgauge.engine.store_state import pack_store, store_bytes, unpack_store
 from streamgauge.log.journal import Page
 from streamgauge.plan.registry import Registry, Standing
@@ -25,7 +27,7 @@ class SelectionOperator(PageOperator):
         """Build the index of the selections."""
         views = [(standing, _selection(standing)) for standing in queries]
         stream = registry.stream(views[0][1].stream)
-        self.run = SelectionRun(site.home, registry, stream, views, self.state)
+        self.run = SelectionRun(site.home, site.shard, registry, stream, views, self.state)
         self.run.seat()
         self.state = self.run.state
 
@@ -51,15 +53,24 @@ class SelectionOperator(PageOperator):
         return list(run.advance(runs[run.stream.name]))
 
     def join(self, other: SelectionOperator, site: Site, registry: Registry) -> None:
-        """Rows that wait are the same on all shards, but for those that came before a selection."""
+        """Rows that wait are spread over the shards; all know those that are left out."""
         mine, theirs = self.known, other.known
-        most = max((mine.waiting, theirs.waiting), key=len)
-        self.state = SelectionState(most, max(mine.missed, theirs.missed))
+        self.state = SelectionState(
+            merged([mine.waiting, theirs.waiting]),
+            max(mine.missed, theirs.missed),
+            max(mine.alone, theirs.alone),
+        )
+
+    def settle(self, site: Site) -> None:
+        """Keep the rows that are this shard's, and those that all have."""
+        waiting, state = self.known.waiting, self.known
+        mine = owners_by_place(waiting, site.home.shards) == site.shard
+        state.waiting = waiting.take(mine | ~waiting.used | (waiting.page <= state.alone))
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows that wait for their tick to close, and how many late rows were left out."""
         pack_store(prefix, self.known.waiting, arrays)
-        return {"missed": self.known.missed}
+        return {"missed": self.known.missed, "alone": self.known.alone}
 
     def kept(self, standing: Standing) -> list[Kept]:
         """Its waiting rows."""
@@ -75,17 +86,25 @@ def opened() -> SelectionOperator:
 
 def restored(prefix: str, values: dict[str, Any], arrays: Arrays) -> SelectionOperator:
     """An operator from its stored state."""
-    return SelectionOperator(SelectionState(unpack_store(prefix, arrays), values["missed"]))
+    waiting = unpack_store(prefix, arrays)
+    return SelectionOperator(_state(waiting, values["missed"], values.get("alone")))
 
 
 def restored_all(values: dict[str, Any], arrays: Arrays) -> dict[str, PageOperator]:
     """All operators of a shard, by key, from state of version 4 or before."""
     return {
         name: SelectionOperator(
-            SelectionState(unpack_store(f"rows/selection/{name}", arrays), missed)
+            _state(unpack_store(f"rows/selection/{name}", arrays), missed, None)
         )
         for name, missed in values.get("rows", {}).get("selections", {}).items()
     }
+
+
+def _state(waiting: Store, missed: int, alone: int | None) -> SelectionState:
+    """A state as stored; an earlier release did not spread rows over shards."""
+    if alone is None:
+        alone = int(waiting.page.max(initial=0))
+    return SelectionState(waiting, missed, alone)
 
 
 def _selection(standing: Standing) -> Selection:
