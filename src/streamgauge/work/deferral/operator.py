@@ -47,6 +47,7 @@ from streamgauge.streams.table import Table
 from streamgauge.work.deferral.basis import sworn
 from streamgauge.work.deferral.checked import checked_ticks
 from streamgauge.work.deferral.family import Family
+from streamgauge.work.deferral.moving import leave, put_beside
 from streamgauge.work.deferral.newest import newest
 from streamgauge.work.deferral.roster import Roster, changed, compiled, places_of
 from streamgauge.work.deferral.state import pack_deferral
@@ -450,6 +451,15 @@ class DeferralOperator(Operator):
         n_groups = {by: family.count(valued) for by, family in self.families.items()}
         asked, rest = (part.price(int(valued.sum()), n_groups) for part in self.watching)
         return watched_share(self.rows / self.ticks, asked, rest)
+
+    def relocated(self, was: Bench, bench: Bench) -> DeferralOperator:
+        """Models are the same on all shards; which cells are here follows from the pools."""
+        leave(self, was, bench)
+        return self
+
+    def join(self, other: DeferralOperator) -> None:
+        """Take in the cells of another shard."""
+        put_beside(self, other)
 
     def latest_answers(self) -> Iterator[Newest]:
         """The newest answer of each cell."""
