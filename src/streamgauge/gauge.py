@@ -147,11 +147,10 @@ class Gauge(Tables, Reader):
 
     def __init__(self, home: Home, job: Job) -> None:
         super().__init__(home)
-        self._job = job
+        self._job, self._lock = job, ExitStack()
         self._engine: Engine | None = None
         self._feeds = Feeds(home, lambda: self._session, job.checkpoint)
         self._sinks, self._refreshing = Sinks(home), Refreshing(home, self.session)
-        self._lock = ExitStack()
         self._seen, self._expected = Journal(home).last(), expected_registry(home)
 
     def stream(
