@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import streamgauge as sg
 from streamgauge.checks.work import RESCALED, Entry, Way, check_work
 from streamgauge.drift import pools
 from tests.checks import test_tables as tables
@@ -37,10 +38,11 @@ VIEWS = [
     "ON a.n = b.n AND a.k < b.k EVERY 5 SECONDS",
 ]
 LATEST = [
-    "SELECT AVG(x) FROM s [PARTITION BY k ROWS 1]",
-    "SELECT MAX(x) FROM s [PARTITION BY k ROWS 1] WHERE k IN ('k1', 'k5') ON CHANGE OF 0.5",
-    "SELECT SUM(x) FROM s [PARTITION BY k ROWS 1] EVERY 3 SECONDS",
-    "SELECT COUNT(*) FROM s [PARTITION BY k ROWS 1]",
+    sg.Query("mean", "s", sg.avg("x"), window=sg.Latest(), answer=sg.every("1 s")),
+    sg.Query("some", "s", sg.maximum("x"), series=("k1", "k5"), answer=sg.on_change(0.5)),
+    sg.Query("more", "s", sg.total("x"), series=("k2", "k3", "k9"), answer=sg.every("3 s")),
+    sg.Query("both", "s", sg.corr("x", "w"), window=sg.Latest(), answer=sg.every("2 s")),
+    sg.Query("five", "s", sg.avg("x"), series=tuple(f"k{n}" for n in range(5))),
 ]
 SKETCHES = [
     "SELECT b, COUNT(DISTINCT k) FROM s [RANGE 20 SECONDS] GROUP BY b EVERY 2 SECONDS",
@@ -96,13 +98,19 @@ def history(texts: list[str], before: list[str]) -> list[Entry]:
 
 @pytest.mark.parametrize(
     ("texts", "before"),
-    [(VIEWS, []), (LATEST, []), (SKETCHES, []), (PROMISING, SUMMARIES)],
-    ids=["views", "latest", "sketches", "promising"],
+    [(VIEWS, []), (SKETCHES, []), (PROMISING, SUMMARIES)],
+    ids=["views", "sketches", "promising"],
 )
 def test_answers_do_not_depend_on_rescales(
     tmp_path: Path, texts: list[str], before: list[str]
 ) -> None:
     assert check_work(tmp_path, history(texts, before), (Way(), Way(4, 3), *RESCALED)) > 50
+
+
+def test_latest_values_move_with_their_queries(tmp_path: Path) -> None:
+    entries = [DECLARED, LATEST[::2], arriving(0, 20), LATEST[1::2], arriving(20, 20)]
+    entries += ["PAUSE QUERY five", arriving(40, 10)]
+    assert check_work(tmp_path, entries, (Way(), *RESCALED)) > 100
 
 
 def test_selections_move_whole(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from streamgauge.engine.table_state import pack_table_of_groups, unpack_groups, 
 from streamgauge.engine.tables import Table
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.operators.emission import Asked, Codes, Flags, Floats, Ints, Span, empty_answers
+from streamgauge.plan.distribution import HashBy
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Load
 from streamgauge.windows.rings import Rings, empty_rings, walk, with_room
@@ -126,7 +127,7 @@ class RingOperator(Table):
             for at, name in enumerate(self.key.by)
         ]
         self.keys = Combiner(Interner.of(zip(*columns, strict=True)))
-        if self.key.hashed_by:
+        if self.split:
             self._keep_keys()
         return self
 
@@ -143,7 +144,7 @@ class RingOperator(Table):
         """Rings of other keys, or the same rows with their groups where all shards have all."""
         ours, theirs = len(self.keys.interner), len(other.keys.interner)
         group = np.where(other.rings.group >= 0, other.rings.group + mine, -1).astype(np.int32)
-        if self.key.hashed_by:
+        if self.split:
             pairs: Any = zip(self.rings, other.rings._replace(group=group), strict=True)
             self.rings = Rings(*(np.concatenate((a[:ours], b[:theirs])) for a, b in pairs))
             self.keys.renumber([*self.keys.interner.values, *other.keys.interner.values])
@@ -153,6 +154,11 @@ class RingOperator(Table):
         held = self.rings.group.copy()
         held[: len(rows)] = np.where(rows >= 0, rows, held[: len(rows)])
         self.rings = self.rings._replace(group=held)
+
+    @property
+    def split(self) -> bool:
+        """Whether the rows of a key are on one shard alone."""
+        return isinstance(self.key.distribution, HashBy)
 
     def combos(self, column: str) -> list[tuple[Combiner, int]]:
         """Where numbers of names of a column are parts of keys of groups or of rings."""
