@@ -496,6 +496,5 @@ def _who(queries: Sequence[Standing]) -> list[Who]:
 
 def _fits(known: Kin, query: Query, tables: Mapping[str, Table] | None) -> bool:
     """Whether the members of a query are still those of the table they were read from."""
-    if query.members is None or tables is None:
-        return True
-    return tables[query.members.table].path == known.path
+    asked = query.members
+    return asked is None or tables is None or tables[asked.table].path == known.path
