@@ -23,6 +23,7 @@ SOURCE = SourceKind(
     made=kafka,
     text="Records of a Kafka topic, each exactly once; on the Spark engine.",
     columns="streamgauge.sources.kinds.kafka:columns",
+    how_to="kafka.md",
     feed="streamgauge.engine.feed_makers:kafka",
     refuse="streamgauge.engine.feed_makers:refuse_kafka",
     address=Address("servers", "host:9092"),

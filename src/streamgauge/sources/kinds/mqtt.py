@@ -23,6 +23,7 @@ SOURCE = SourceKind(
     made=mqtt,
     text="Messages of an MQTT broker.",
     columns="streamgauge.sources.kinds.mqtt:columns",
+    how_to="mqtt.md",
     feed="streamgauge.engine.feed_makers:mqtt",
     refuse="streamgauge.engine.feed_makers:refuse_mqtt",
     address=Address("url", "mqtt://host:1883"),

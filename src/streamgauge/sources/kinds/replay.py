@@ -10,6 +10,7 @@ SOURCE = SourceKind(
     made=replay,
     text="Rows that were kept, played again.",
     columns="streamgauge.log.recording:columns_of",
+    how_to="replay.md",
     feed="streamgauge.engine.feed_makers:replay",
     address=Address("path", "recording", local=True),
     then=Option("stream", "name", toml="raw"),
