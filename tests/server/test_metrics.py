@@ -294,7 +294,7 @@ def test_nobody_waits_for_answers_that_take_long(
     assert meanwhile["query_value"]["newest", "1"] == 32.0
     assert meanwhile["queries_read_epoch"][()] < meanwhile["epoch"][()]
     go.set()
-    wait_until(lambda: at(figures)["query_value"]["newest", "1"] == 34.0, 30, what="new answers")
+    wait_until(lambda: at(figures)["query_value"]["newest", "1"] == 34.0, 60, what="new answers")
     assert at(figures)["queries_read_epoch"][()] == gauge.home.committed()
 
 

@@ -19,6 +19,7 @@ from streamgauge.plan.explaining import (
 )
 from streamgauge.plan.memory import growth
 from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
+from streamgauge.plan.planned_charges import of_sketch
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
@@ -70,10 +71,7 @@ class Summaries(Technique):
 
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The error of the sketch."""
-        model = named_model(standing.model)
-        if model.guarantee.law == "exact":
-            return ()
-        return (PlannedCharge(model.name, model.guarantee.delta),)
+        return of_sketch(standing)
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """The aggregate, its sketch, its window and its filter."""
