@@ -7,7 +7,7 @@ it. What lies in other folders stands here by its dotted name and is loaded when
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -175,6 +175,16 @@ class SourceKind:
         Options as they are handed over, from those that a statement has.
     usual
         Time, key and width of a stream that declares none of them and no columns.
+    batches
+        Whether its rows land in batches, each a folder with a manifest.
+    beside
+        Columns that come with each of its records, with the types that they may be read as.
+    parsed
+        Whether its rows are parsed before they are written: their times are microseconds then.
+    buries
+        Whether dead letters are kept by whoever writes its files.
+    waits_for_lanes
+        Whether it has lanes that are waited for until they have been silent for its idle time.
     how_to
         Page of the documentation that shows it, in docs/how-to.
     learns
@@ -200,6 +210,11 @@ class SourceKind:
     formats: tuple[str, ...] = ()
     prepared: Callable[[Given], Given] = _as_given
     usual: tuple[str, str, str] | None = None
+    batches: bool = False
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parsed: bool = False
+    buries: bool = False
+    waits_for_lanes: bool = False
     how_to: str = ""
     learns: bool = False
     declared: bool = True

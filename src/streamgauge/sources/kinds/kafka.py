@@ -5,6 +5,7 @@ from __future__ import annotations
 from streamgauge.kernel.errors import BindError
 from streamgauge.sources.declare import RECORD_FORMATS, Source, kafka
 from streamgauge.sources.options import CA, PASSWORD_ENV, PASSWORD_FILE, TIME_UNIT, USER
+from streamgauge.sources.records import KAFKA_BESIDE
 from streamgauge.sources.source_kind import Address, Option, SourceKind
 from streamgauge.streams.schema import Schema
 
@@ -46,4 +47,8 @@ SOURCE = SourceKind(
         Option("options", toml="settings"),
     ),
     formats=RECORD_FORMATS,
+    batches=True,
+    beside=KAFKA_BESIDE,
+    parsed=True,
+    waits_for_lanes=True,
 )

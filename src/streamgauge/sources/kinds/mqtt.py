@@ -5,6 +5,7 @@ from __future__ import annotations
 from streamgauge.kernel.errors import BindError
 from streamgauge.sources.declare import MESSAGE_FORMATS, Source, mqtt
 from streamgauge.sources.options import CA, PASSWORD_ENV, PASSWORD_FILE, TIME_UNIT, USER
+from streamgauge.sources.records import MQTT_BESIDE
 from streamgauge.sources.source_kind import Address, Option, SourceKind
 from streamgauge.streams.schema import Schema
 
@@ -45,4 +46,7 @@ SOURCE = SourceKind(
         Option("limit", toml="positive"),
     ),
     formats=MESSAGE_FORMATS,
+    batches=True,
+    beside=MQTT_BESIDE,
+    parsed=True,
 )

@@ -25,4 +25,6 @@ SOURCE = SourceKind(
     columns="streamgauge.sources.kinds.push:columns",
     how_to="serve.md",
     options=(TIME_UNIT,),
+    parsed=True,
+    buries=True,
 )

@@ -13,6 +13,7 @@ SOURCE = SourceKind(
     how_to="replay.md",
     feed="streamgauge.engine.feed_makers:replay",
     address=Address("path", "recording", local=True),
+    buries=True,
     then=Option("stream", "name", toml="raw"),
     options=(
         Option("speed", "number", choices=(("MAX", "max"),), toml="raw"),
