@@ -51,7 +51,7 @@ def test_an_alert_is_created_raised_shown_and_dropped(client: httpx.Client, plan
         made = client.post("/v1/alerts", json=HOT)
         assert (made.status_code, made.json()["status"]) == (201, "waiting")
         plant.read(120, 120)
-        shown = wait_until(lambda: settled(client), 20, what="a delivery that waits")
+        shown = wait_until(lambda: settled(client), 60, what="a delivery that waits")
         assert shown is not None
         assert (shown["raised"], shown["watched"], shown["total"]) == (1, True, 1)
         (alert,) = shown["alerts"]

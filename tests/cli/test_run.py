@@ -56,7 +56,7 @@ def when(condition: Callable[[], object], number: signal.Signals) -> Iterator[No
     """Send this process a signal once a condition holds."""
 
     def send() -> None:
-        wait_until(condition, 30)
+        wait_until(condition, 60)
         os.kill(os.getpid(), number)
 
     thread = threading.Thread(target=send, daemon=True)

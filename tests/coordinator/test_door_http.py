@@ -273,6 +273,6 @@ def test_agents_show_certificates(clerk: Clerk, tmp_path: Path) -> None:
                 return True
             return False
 
-    assert wait_until(turned_away, 30, what="a client without a certificate to be turned away")
+    assert wait_until(turned_away, 60, what="a client without a certificate to be turned away")
     assert len(clerk.taken) == 1
     door.stop()

@@ -156,9 +156,9 @@ def test_subscribers_see_each_answer_once_and_may_come_back(tmp_path: Path) -> N
     gauge.drain(timeout=60)
     seen += list(gauge.subscribe("t", since_epoch=seen[-1].epoch, timeout=0))
     assert [second(a) for a in seen] == list(range(1, 30))
-    wait_until(lambda: sum(t.num_rows for t in tables) == 29, 30, what="the callback")
+    wait_until(lambda: sum(t.num_rows for t in tables) == 29, 60, what="the callback")
     stored = tmp_path / "sink"
-    wait_until(lambda: pq.read_table(stored).num_rows == 29, 30, what="the sink")
+    wait_until(lambda: pq.read_table(stored).num_rows == 29, 60, what="the sink")
     assert gauge.export(stored) == []
     frame = gauge.answers("t").to_pandas()
     assert frame["value"].iloc[-1] == 27 + 28 + 29

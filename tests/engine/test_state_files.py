@@ -209,6 +209,7 @@ def test_two_attempts_at_once_do_no_harm(tmp_path: Path, monkeypatch: pytest.Mon
     assert answers_of(home) == one
     # Memory is that of the attempt that does not count: it is not gone on from.
     run_all(home)
+    assert not [name for name in files_of(read_json(home.commit(start + 2))) if "specul" in name]
     assert answers_of(home) == answers_of(plain)
     assert whole(home) == whole(plain)
     assert not [name for name in there(home, "answers") if "speculative" in name]

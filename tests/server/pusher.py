@@ -59,7 +59,7 @@ def push_until_killed(folder: Path, place: str) -> None:
             spool.push(body(number)).result(30)
             told.write(f"{number}\n")
             told.flush()
-            wait_until(lambda: not spool.unsettled, 30)
+            wait_until(lambda: not spool.unsettled, 60)
 
 
 def _deadly(function: Callable[..., Any], when: str, turn: int) -> Callable[..., Any]:

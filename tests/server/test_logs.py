@@ -359,7 +359,7 @@ def test_the_thread_follows_and_tells_the_last(
     with Chronicle(gauge):
         gauge.register(HEAT)
         turn(gauge)
-        wait_until(lambda: "query registered" in lines.text.getvalue(), 30, what="the line")
+        wait_until(lambda: "query registered" in lines.text.getvalue(), 60, what="the line")
         gauge.drop("heat")
         turn(gauge)
     assert names(lines.events())[-1] == ("query dropped", "heat")

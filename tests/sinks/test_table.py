@@ -98,7 +98,7 @@ def test_what_has_left_the_latest_answers_has_left_the_table(
     world.deliver()
     wait_until(
         lambda: as_rows(rows_in(server.whole_url, table)) == as_told(world.gauge),
-        20,
+        60,
         what="a table without the earlier version",
     )
     assert {row["query"] for row in rows_in(server.whole_url, table)} == {"busiest", "heat"}

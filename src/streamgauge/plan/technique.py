@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.loading import load
 from streamgauge.plan.distribution import Distribution, Replicated
 
 if TYPE_CHECKING:
@@ -121,10 +121,16 @@ class NamedKey(Key):
 
 @dataclass(frozen=True, slots=True)
 class PlannedCharge:
-    """A cause that can widen an answer, and its share of the chance to fail."""
+    """A cause that can widen an answer, and its share of the error that is owed.
+
+    `within` is its share of the width, in the units of the contract; None: it has none, and widens
+    an answer beyond what is owed. `instead` names the cause in whose place it may stand.
+    """
 
     by: str
     delta: float = 0.0
+    within: float | None = None
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,9 @@ class Technique:
     `operators` is the module of its operators. With `fed` the engine hands them the rows of one
     stream; otherwise they read the pages of their streams. With `rows` it answers views, otherwise
     queries of numbers. With `budgeted` it may leave rows out, and is asked about queries with a
-    work budget alone. `reports` are functions over a data directory, by name, as
+    work budget alone. With `over_time` its contract is owed over the ticks with rows, not to each
+    answer; with `of_bounds` the width of an answer follows from bounds that sources keep, which
+    follow from the contracts. `reports` are functions over a data directory, by name, as
     "module:function"; `meter` names a class that turns what the operators measured into records of
     the journal.
     """
@@ -174,6 +182,8 @@ class Technique:
     fed: ClassVar[bool] = True
     rows: ClassVar[bool] = False
     budgeted: ClassVar[bool] = False
+    over_time: ClassVar[bool] = False
+    of_bounds: ClassVar[bool] = False
     reports: ClassVar[Mapping[str, str]] = {}
     meter: ClassVar[str] = ""
 
@@ -216,6 +226,19 @@ class Technique:
         """The causes by which the technique itself can widen the answers of a query."""
         return ()
 
+    def exact(self, registry: Registry, standing: Standing) -> bool:
+        """Whether the technique itself widens no answer of a query."""
+        return not self.charges(registry, standing)
+
+    def confidence(self, registry: Registry, standing: Standing) -> float:
+        """How surely the interval of each answer holds the value."""
+        charges = self.charges(registry, standing)
+        return 1.0 - max((charge.delta for charge in charges), default=0.0)
+
+    def awaits(self, standing: Standing) -> str:
+        """What a query waits for that nothing keeps from answering; empty: its next check."""
+        return ""
+
     def sees_silence(self, registry: Registry, standing: Standing) -> bool:
         """Whether a silent series makes the answers of a query uncertain."""
         return False
@@ -227,13 +250,6 @@ class Technique:
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """Where the work of a query of rows is done, as lines of EXPLAIN."""
         return []
-
-
-def load(path: str) -> Any:
-    """A module, or what it has: "module" or "module:name"."""
-    module, _, name = path.partition(":")
-    found = import_module(module)
-    return getattr(found, name) if name else found
 
 
 @lru_cache(maxsize=1)
@@ -278,6 +294,11 @@ def technique(name: str) -> Technique:
 def technique_of_state(text: str) -> Technique:
     """The technique whose operator has stored its state under a name."""
     return next(known for known in techniques() if known.owns(text))
+
+
+def has_report(standing: Standing, name: str) -> bool:
+    """Whether a report tells of a query."""
+    return name in technique_of(standing).reports
 
 
 def report(name: str) -> Any:

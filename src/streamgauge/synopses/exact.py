@@ -70,11 +70,6 @@ class Exact(Synopsis, Subtractable, Enumerable):
         return cls(seed=seed)
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """There is one size."""
-        return cls(seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """Any rows will do."""
         return Trial(np.random.default_rng(seed).integers(0, 50, 200), q.Quantile(0.3))

@@ -109,7 +109,7 @@ def test_what_finds_no_room_in_the_ring_is_counted(receiver: socket.socket, tmp_
     with Ring("lo", blocks=2) as ring:
         # Nobody reads the ring: two blocks are full after a few thousand packets.
         _send(port, 4_000, 1_200)
-        lost = wait_until(lambda: ring.counted().dropped, 30, what="drops of a full ring")
+        lost = wait_until(lambda: ring.counted().dropped, 60, what="drops of a full ring")
         assert lost > 0
         stop = threading.Event()
         stop.set()

@@ -53,6 +53,7 @@ class AmsDistinct(Synopsis):
     takes = "keys"
     fields = ("levels",)
     joined_by = np.maximum
+    small = (1, 0.5)
 
     def __init__(self, copies: int = 15, delta: float = 0.05, *, seed: int = 0) -> None:
         check_size("ams_distinct", "copies", copies, 1, 1001)
@@ -90,11 +91,6 @@ class AmsDistinct(Synopsis):
         """The fewest copies whose factor is within the contract, if it is a generous one."""
         sizes = [1, 3, 7, 15, 31, 63, 127, 255]
         return smallest(need, cls.name, sizes, lambda n, delta: cls(n, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """One copy, as in the theorem."""
-        return cls(1, 0.5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -63,6 +63,7 @@ class Bjkst(Synopsis):
     name = "bjkst"
     answers = (Distinct,)
     takes = "keys"
+    small = (64, 3)
 
     def __init__(
         self, limit: int, instances: int = 1, delta: float = 0.05, *, seed: int = 0
@@ -90,11 +91,6 @@ class Bjkst(Synopsis):
         """The smallest sample of one instance whose bar is within the contract."""
         sizes = [1 << lg for lg in range(5, 21)]
         return smallest(need, cls.name, sizes, lambda n, delta: cls(n, 1, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Three samples of sixty-four."""
-        return cls(64, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -79,6 +79,7 @@ class Coordinated(Synopsis, Enumerable):
     name = "coordinated"
     answers = (Distinct,)
     takes = "items"
+    small = (64, 3)
 
     def __init__(
         self, limit: int, instances: int = 1, delta: float = 0.05, *, seed: int = 0
@@ -105,11 +106,6 @@ class Coordinated(Synopsis, Enumerable):
         """The smallest sample of one instance whose bar is within the contract."""
         sizes = [1 << lg for lg in range(5, 25)]
         return smallest(need, cls.name, sizes, lambda n, delta: cls(n, 1, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Three samples of sixty-four."""
-        return cls(64, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -57,6 +57,7 @@ class Cpc(Synopsis):
     name = "cpc"
     answers = (Distinct,)
     takes = "items"
+    small = (6,)
 
     def __init__(
         self, lg_k: int = 11, deviations: int = 2, *, seed: int = DATASKETCHES_SEED
@@ -96,11 +97,6 @@ class Cpc(Synopsis):
                 "lower the confidence to 99.7%, or use hll",
             )
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four registers."""
-        return cls(6, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -82,6 +82,7 @@ class DistinctSampling(Synopsis, Enumerable):
     answers = (Distinct,)
     takes = "items"
     merging = "sampling"
+    small = (64, 4)
 
     def __init__(
         self,
@@ -116,11 +117,6 @@ class DistinctSampling(Synopsis, Enumerable):
         """The smallest sample whose bar is within the contract, with a row of each target."""
         sizes = [1 << lg for lg in range(5, 25)]
         return smallest(need, cls.name, sizes, lambda n, delta: cls(n, 1, None, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four targets of four rows."""
-        return cls(64, 4, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -58,6 +58,7 @@ class Fm(Registers):
     powers = range(3, 14)
     fields = ("bitmaps",)
     joined_by = np.bitwise_or
+    small = (20,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         super().__init__(k, delta, seed=seed)
@@ -65,11 +66,6 @@ class Fm(Registers):
 
     def _check_registers(self, k: int) -> None:
         check_size(self.name, "k", k, 1, 1 << 16)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Twenty hashes."""
-        return cls(20, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

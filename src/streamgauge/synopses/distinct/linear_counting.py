@@ -52,6 +52,7 @@ class LinearCounting(Synopsis):
     takes = "keys"
     fields = ("bitmap",)
     joined_by = np.bitwise_or
+    small = (1024,)
 
     def __init__(self, bits: int, delta: float = 0.05, *, seed: int = 0) -> None:
         check_size("linear_counting", "bits", bits, 8, 1 << 33)
@@ -101,11 +102,6 @@ class LinearCounting(Synopsis):
             )
         sizes = [1 << lg for lg in range(first, 31)]
         return smallest(need, cls.name, sizes, lambda bits, delta: cls(bits, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A kilobit."""
-        return cls(1024, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -87,6 +87,7 @@ class RandomizedWave(Synopsis, Expiring):
     name = "randomized_wave"
     answers = (Distinct,)
     takes = "keys"
+    small = (64, 1000, 3)
 
     def __init__(
         self, limit: int, window: int, instances: int = 1, delta: float = 0.05, *, seed: int = 0
@@ -115,11 +116,6 @@ class RandomizedWave(Synopsis, Expiring):
         window = window_of(need, cls.name)
         sizes = [1 << lg for lg in range(5, 23)]
         return smallest(need, cls.name, sizes, lambda n, delta: cls(n, window, 1, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Three waves of sixty-four items a level, over a thousand."""
-        return cls(64, 1000, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -39,6 +39,7 @@ class Registers(Synopsis):
     assumes: ClassVar[tuple[str, ...]] = RANDOM_HASHES
     # Powers of two that may be chosen for a contract.
     powers: ClassVar[range]
+    small: ClassVar[tuple[Any, ...]] = (64,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         self._check_registers(k)
@@ -65,11 +66,6 @@ class Registers(Synopsis):
         """The fewest registers whose widest bar is within the contract."""
         sizes = [1 << power for power in cls.powers]
         return smallest(need, cls.name, sizes, lambda k, delta: cls(k, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four registers."""
-        return cls(64, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -62,6 +62,7 @@ class Theta(Synopsis, Coarsening):
     answers = (Distinct,)
     takes = "keys"
     fields = ("threshold", "hashes")
+    small = (6,)
 
     def __init__(
         self, lg_k: int = 12, delta: float = 0.05, *, seed: int = DATASKETCHES_SEED
@@ -93,11 +94,6 @@ class Theta(Synopsis, Coarsening):
         """The fewest hashes whose bar is within the contract."""
         sizes = range(4, 26)
         return smallest(need, cls.name, sizes, lambda lg, delta: cls(lg, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four hashes."""
-        return cls(6, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

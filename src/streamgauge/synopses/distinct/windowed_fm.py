@@ -58,6 +58,7 @@ class WindowedFm(Registers, Expiring):
     cite = "DGIM02 sec 7"
     powers = range(4, 16)
     fields = ("now", "latest")
+    small = (64, 1000)
 
     def __init__(self, k: int, window: int, delta: float = 0.05, *, seed: int = 0) -> None:
         check_within(self.name, window)
@@ -72,11 +73,6 @@ class WindowedFm(Registers, Expiring):
         window = window_of(need, cls.name)
         sizes = [1 << power for power in cls.powers]
         return smallest(need, cls.name, sizes, lambda k, delta: cls(k, window, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four bitmaps and a window of a thousand."""
-        return cls(64, 1000, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -55,6 +55,7 @@ class CountMin(Synopsis, Subtractable):
     bank_kind = CountMinBank
     fields = ("counters",)
     joined_by = np.add
+    small = (100, 3)
 
     def __init__(self, width: int, depth: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -94,11 +95,6 @@ class CountMin(Synopsis, Subtractable):
         depth = max(1, math.ceil(math.log(1.0 / (1.0 - contract.confidence))))
         need.afford(cls.name, 8.0 * width * depth)
         return cls(width, depth, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred counters, three rows."""
-        return cls(100, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

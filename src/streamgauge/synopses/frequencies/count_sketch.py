@@ -65,6 +65,7 @@ class CountSketch(Synopsis, Subtractable):
     merging = "exact"
     fields = ("counters",)
     joined_by = np.add
+    small = (256, 3)
 
     def __init__(self, width: int, depth: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -112,11 +113,6 @@ class CountSketch(Synopsis, Subtractable):
             depth += 2
         need.afford(cls.name, 8.0 * width * depth)
         return cls(width, depth, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Three rows of 256."""
-        return cls(256, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -62,6 +62,7 @@ class Flows(Counted):
     name = "flows"
     answers = (Frequency, Count)
     weights = "positive"
+    small = (50.0, 16, 100, 3)
 
     def __init__(
         self, threshold: float, entries: int, width: int, depth: int, *, seed: int = 0
@@ -109,11 +110,6 @@ class Flows(Counted):
         sized = cls(within * need.rows, size, math.ceil(math.e / within), depth, seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixteen flows above fifty."""
-        return cls(50.0, 16, 100, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -69,6 +69,7 @@ class GroupTesting(Synopsis, Subtractable, Enumerable):
     merging = "exact"
     fields = ("counters",)
     joined_by = np.add
+    small = (5, 0.5, 0.05, 20)
 
     def __init__(
         self, k: int, epsilon: float, delta: float, bits: int = 32, *, seed: int = 0
@@ -118,11 +119,6 @@ class GroupTesting(Synopsis, Subtractable, Enumerable):
         sized = cls(k, min(0.5, within * k), delta, bits, seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Items above a fifth, of 20 bits."""
-        return cls(5, 0.5, 0.05, 20, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

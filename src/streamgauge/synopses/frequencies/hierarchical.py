@@ -71,6 +71,7 @@ class Hierarchical(Listed):
     name = "hierarchical"
     answers = (Frequency, HeavyHitters, TopK, RangeCount, Count)
     weights = "positive"
+    small = (20, 8, 5)
 
     def __init__(self, bits: int, capacity: int, step: int = 1, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -116,11 +117,6 @@ class Hierarchical(Listed):
         sized = cls(bits, capacity, seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Twenty bits, five at a time."""
-        return cls(20, 8, 5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

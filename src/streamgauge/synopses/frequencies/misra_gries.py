@@ -52,6 +52,7 @@ class MisraGries(Counted):
 
     name = "misra_gries"
     weights = "positive"
+    small = (8,)
 
     def __init__(self, k: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -74,11 +75,6 @@ class MisraGries(Counted):
         sized = cls(counters_owed(need, cls.name), seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Eight counters."""
-        return cls(8, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -69,6 +69,7 @@ class SketchTopK(Counted):
 
     name = "sketch_top_k"
     weights = "positive"
+    small = (16, 100, 3)
 
     def __init__(
         self, size: int, width: int, depth: int, sketch: Sketch = "count_min", *, seed: int = 0
@@ -129,11 +130,6 @@ class SketchTopK(Counted):
         sized = cls(size, math.ceil(math.e / within), depth, seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixteen candidates of a small Count-Min."""
-        return cls(16, 100, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -56,6 +56,7 @@ class SpaceSaving(Counted, Coarsening):
     name = "space_saving"
     weights = "positive"
     bank_kind = SpaceSavingBank
+    small = (8,)
 
     def __init__(self, capacity: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -80,11 +81,6 @@ class SpaceSaving(Counted, Coarsening):
         sized = cls(counters_owed(need, cls.name), seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Eight counters."""
-        return cls(8, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

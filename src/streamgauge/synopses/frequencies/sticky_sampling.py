@@ -59,6 +59,7 @@ class StickySampling(Counted):
 
     name = "sticky_sampling"
     weights = "none"
+    small = (0.2, 0.05, 0.05)
 
     def __init__(self, support: float, epsilon: float, delta: float, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -104,11 +105,6 @@ class StickySampling(Counted):
         asked = isinstance(need.question, HeavyHitters)
         support = need.question.share if asked else min(1.0, 10.0 * epsilon)  # type: ignore[attr-defined]
         return cls(support, min(epsilon, support / 10.0), delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Phases of 184 rows."""
-        return cls(0.2, 0.05, 0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

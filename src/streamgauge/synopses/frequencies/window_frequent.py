@@ -75,6 +75,7 @@ class WindowFrequent(Listed, Expiring):
     name = "window_frequent"
     weights = "none"
     merging = "none"
+    small = (600, 0.1, "rows")
 
     def __init__(
         self,
@@ -128,11 +129,6 @@ class WindowFrequent(Listed, Expiring):
         if isinstance(need.question, HeavyHitters):
             epsilon = min(epsilon, need.question.share / 2.0)
         return cls(need.window, min(epsilon, 0.5), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Six hundred rows, off by a tenth."""
-        return cls(600, 0.1, "rows", seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -65,6 +65,7 @@ class DynamicWavelet(Signal, Subtractable):
 
     name = "dynamic_wavelet"
     merging = "exact"
+    small = (20, 128, 5)
 
     def __init__(self, height: int, width: int, depth: int, *, seed: int = 0) -> None:
         need_at_least(self.name, height, 1, "height")
@@ -122,11 +123,6 @@ class DynamicWavelet(Signal, Subtractable):
             depth += 2
         need.afford(cls.name, 8.0 * width * depth * height)
         return cls(height, width, depth, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Two to the twentieth positions, 128 counters, five rows."""
-        return cls(20, 128, 5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

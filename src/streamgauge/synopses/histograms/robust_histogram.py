@@ -126,6 +126,7 @@ class RobustHistogram(Haar):
     """
 
     name = "robust_histogram"
+    small = (4, 20)
 
     def __init__(self, buckets: int, terms: int, epsilon: float = 0.5, *, seed: int = 0) -> None:
         need_at_least(self.name, buckets, 1, "buckets")
@@ -144,11 +145,6 @@ class RobustHistogram(Haar):
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Terms as for the wavelet picture; buckets are only how it is shown."""
         return cls(8, Haar.sized_for(need).terms, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Four buckets from twenty terms."""
-        return cls(4, 20, seed=seed)
 
     def histogram(self) -> Certified:
         """The best buckets of the terms held, with what is sure of them."""

@@ -58,6 +58,7 @@ class Dominance(Synopsis):
     merging = "exact"
     fields = ("waits",)
     joined_by = np.minimum
+    small = (50,)
 
     def __init__(self, copies: int, delta: float = 0.05, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -103,11 +104,6 @@ class Dominance(Synopsis):
             fits = cls(middle, delta).guarantee.epsilon <= contract.within
             low, high = (low, middle) if fits else (middle, high)
         return cls(high, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Fifty copies."""
-        return cls(50, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -78,6 +78,7 @@ class DyadicAms(Synopsis, Subtractable):
     merging = "exact"
     fields = ("counters", "exact")
     joined_by = np.add
+    small = (0, 20, 256, 5)
 
     def __init__(
         self,
@@ -147,11 +148,6 @@ class DyadicAms(Synopsis, Subtractable):
         depth, width = _sizes(contract.within, chance, per_level * bits)
         need.afford(cls.name, 8.0 * depth * width * bits)
         return cls(start, bits, width, depth, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """The universe of the named streams, five rows of 256 counters a level."""
-        return cls(0, 20, 256, 5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -76,6 +76,7 @@ class FastAms(Synopsis, Subtractable):
     exactly = (Count,)
     fields = ("counters",)
     joined_by = np.add
+    small: ClassVar[tuple[Any, ...]] = (64, 5)
 
     def __init__(self, width: int, depth: int, delta: float = 0.05, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -121,11 +122,6 @@ class FastAms(Synopsis, Subtractable):
         share of the total weight, in rank.
         """
         return cls(*sizes(cls.name, need), 1.0 - need.contract.confidence, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four counters, five rows."""
-        return cls(64, 5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

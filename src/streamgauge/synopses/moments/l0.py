@@ -60,6 +60,7 @@ class L0(Stable):
     name = "l0"
     answers = (Distinct, Moment, Distance, Count)
     weights = "strict"
+    small = (21, 2000, 0.05)
 
     def __init__(
         self,
@@ -121,11 +122,6 @@ class L0(Stable):
             )
         copies = fewest(p, contract.within / 2.0, delta, "geometric", 1.0)
         return cls(copies, need.rows, p, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Twenty-one copies, weights up to those of the named streams."""
-        return cls(21, 2000, 0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -76,6 +76,7 @@ class Gk(Synopsis, Coarsening):
     takes = "numbers"
     weights = "strict"
     merging = "error"
+    small = (0.05,)
 
     def __init__(self, epsilon: float, least_kept: float = 1.0, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -154,11 +155,6 @@ class Gk(Synopsis, Coarsening):
         size = ENTRY_BYTES * spent.most_values + spent._waiting.nbytes
         affordable(need, cls.name, size, epsilon * size / (need.memory or 1))
         return cls(epsilon, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A twentieth of the rows."""
-        return cls(0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

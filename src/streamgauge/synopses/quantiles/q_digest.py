@@ -57,6 +57,7 @@ class QDigest(Synopsis):
     weights = "positive"
     merging = "error"
     fields = ("on_grid", "whole", "nodes", "counts")
+    small = (20, 0.05)
 
     def __init__(
         self,
@@ -115,11 +116,6 @@ class QDigest(Synopsis):
                 f"ask for Contract.rank({feasible:.2g}) over at most 48 bits",
             )
         return cls(bits, contract.within, float(low), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """The range of the named streams, 5 percent."""
-        return cls(20, 0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

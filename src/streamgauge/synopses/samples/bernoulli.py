@@ -50,6 +50,7 @@ class Bernoulli(Sampled, Coarsening):
 
     name = "bernoulli"
     fields = ("values", "places", "clock")
+    small = (0.05,)
 
     def __init__(self, rate: float, delta: float = 0.05, *, seed: int = 0) -> None:
         if not 0.0 < rate <= 1.0:
@@ -71,11 +72,6 @@ class Bernoulli(Sampled, Coarsening):
             f"asked for {need.contract}; its size is a random share of the rows",
             "use reservoir, whose size is fixed",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Every twentieth row."""
-        return cls(0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

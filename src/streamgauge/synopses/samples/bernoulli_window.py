@@ -7,7 +7,6 @@ a random walk, so in the long run it will fall short now and then; `short` says 
 from __future__ import annotations
 
 import math
-from typing import Self
 
 import numpy as np
 
@@ -49,6 +48,7 @@ class BernoulliWindow(RowsWindow):
 
     name = "bernoulli_window"
     fields = ("values", "places", "clock")
+    small = (5, 500)
 
     def __init__(
         self, k: int, n: int, surety: float = 1.0, delta: float = 0.05, *, seed: int = 0
@@ -64,11 +64,6 @@ class BernoulliWindow(RowsWindow):
         self.values = np.empty(0)
         self.places = np.empty(0, np.int64)
         self.clock = np.array([0, -1], np.int64)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Five wanted of the last five hundred rows: sixty-two sampled."""
-        return cls(5, 500, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

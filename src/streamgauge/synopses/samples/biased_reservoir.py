@@ -8,7 +8,6 @@ by that chance, the sample answers as it stands; asked about all rows, each must
 from __future__ import annotations
 
 import math
-from typing import Self
 
 import numpy as np
 
@@ -57,6 +56,7 @@ class BiasedReservoir(Fading):
     forgets_by = "age in rows"
     pace = "p"
     fields = ("values", "places", "clock")
+    small = (100, 0.5)
 
     def __init__(self, k: int, p: float, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1 or not 0.0 < p <= 1.0:
@@ -69,11 +69,6 @@ class BiasedReservoir(Fading):
         self.p = p
         # Rows seen, number (from 0) of the row that enters next once it is full.
         self.clock = np.array([0, k], np.int64)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows, reaching back about two hundred."""
-        return cls(100, 0.5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -46,6 +46,7 @@ class Every(Sampled):
     merging = "error"
     certain = True
     fields = ("values", "clock")
+    small = (7,)
 
     def __init__(self, every: int, *, seed: int = 0) -> None:
         if every < 1:
@@ -69,11 +70,6 @@ class Every(Sampled):
             f"asked for {need.contract}",
             "use reservoir or systematic, which are random",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Every seventh row."""
-        return cls(7, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

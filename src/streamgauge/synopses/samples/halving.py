@@ -7,8 +7,6 @@ not complete do not count yet, but for the first.
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 
 from streamgauge.kernel.errors import BindError
@@ -52,6 +50,7 @@ class Halving(Fading):
     forgets_by = "stretches of rows"
     pace = "stretch"
     fields = ("values", "places", "next_values", "next_places", "complete", "clock")
+    small = (100, 250)
 
     def __init__(self, k: int, stretch: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if not 2 <= k <= stretch:
@@ -68,11 +67,6 @@ class Halving(Fading):
         self.complete = np.zeros(1, np.int64)
         # Of the sample while the first stretch lasts, then of the open stretch's sample.
         self.clock = np.zeros(3, np.int64)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows, halved every two hundred and fifty."""
-        return cls(100, 250, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -49,6 +49,7 @@ class Poisson(Sampled):
     weights = "positive"
     law = "additive"
     fields = ("values", "sizes", "total")
+    small = (20.0,)
 
     def __init__(self, threshold: float, delta: float = 0.05, *, seed: int = 0) -> None:
         if not (threshold > 0.0 and np.isfinite(threshold)):
@@ -69,11 +70,6 @@ class Poisson(Sampled):
             f"asked for {need.contract}; its size follows the weights",
             "use varopt, whose size is fixed",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Every twentieth row of weight one."""
-        return cls(20.0, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

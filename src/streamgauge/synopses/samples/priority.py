@@ -51,6 +51,7 @@ class Priority(Sampled, Expiring):
 
     name = "priority"
     fields = ("values", "times", "priorities", "clock")
+    small = (100, 500)
 
     def __init__(self, k: int, window: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1 or window < 1:
@@ -86,11 +87,6 @@ class Priority(Sampled, Expiring):
                 "write Contract.rank(0.05, confidence=0.95) and state the window",
             )
         return cls(k, need.window, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows of the last five hundred moments."""
-        return cls(100, 500, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

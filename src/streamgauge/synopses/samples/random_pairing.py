@@ -54,6 +54,7 @@ class RandomPairing(Sampled):
     exactly = (Count,)
     weights = "strict"
     fields = ("values", "ids", "clock")
+    small = (100,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1:
@@ -82,11 +83,6 @@ class RandomPairing(Sampled):
         """Size from the tolerance, as for a reservoir; deletions that dominate make it smaller."""
         k, delta = cls._rows_for(need)
         return cls(k, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows."""
-        return cls(100, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

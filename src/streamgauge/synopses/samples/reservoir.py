@@ -55,6 +55,7 @@ class Reservoir(Sampled, Coarsening):
     name = "reservoir"
     exactly = (Count,)
     fields = ("values", "places", "clock")
+    small = (100,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1:
@@ -78,11 +79,6 @@ class Reservoir(Sampled, Coarsening):
         """Size from the tolerance (in rank, or a share of the rows or of the range)."""
         k, delta = cls._rows_for(need)
         return cls(k, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows."""
-        return cls(100, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

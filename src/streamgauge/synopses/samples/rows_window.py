@@ -64,6 +64,8 @@ class DrawnWindow(RowsWindow):
         Chooses the rows.
     """
 
+    small = (100, 500)
+
     def __init__(self, k: int, n: int, delta: float = 0.05, *, seed: int = 0) -> None:
         self._check_window(n, k)
         super().__init__(delta=delta, seed=seed)
@@ -74,11 +76,6 @@ class DrawnWindow(RowsWindow):
     def target(self) -> float:
         """The size."""
         return float(self.k)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred of the last five hundred rows."""
-        return cls(100, 500, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -50,6 +50,7 @@ class Sequential(Sampled):
     exactly = (Count,)
     merging = "none"
     fields = ("values", "places", "clock")
+    small = (100, 2000)
 
     def __init__(self, k: int, n: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if not 1 <= k <= n:
@@ -82,11 +83,6 @@ class Sequential(Sampled):
                 "state the rows, or use reservoir",
             )
         return cls(k, max(k, need.rows), delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred of two thousand rows."""
-        return cls(100, 2000, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

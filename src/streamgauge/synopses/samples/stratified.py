@@ -7,7 +7,7 @@ the bars are far narrower than those of a sample of the whole.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class Stratified(Sampled):
         "open_clock",
         "open_start",
     )
+    small: ClassVar[tuple[Any, ...]] = (100, 5)
 
     def __init__(
         self, stratum: int, per_stratum: int, delta: float = 0.05, *, seed: int = 0
@@ -99,11 +100,6 @@ class Stratified(Sampled):
             f"asked for {need.contract}",
             "use reservoir, or give stratum= and per_stratum= yourself",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Five of every hundred rows."""
-        return cls(100, 5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

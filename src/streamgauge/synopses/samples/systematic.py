@@ -49,6 +49,7 @@ class Systematic(Sampled):
     name = "systematic"
     merging = "none"
     fields = ("offsets", "values", "places", "seen")
+    small = (400, 20)
 
     def __init__(self, every: int, starts: int = 1, delta: float = 0.05, *, seed: int = 0) -> None:
         if not 1 <= starts <= every:
@@ -78,11 +79,6 @@ class Systematic(Sampled):
             f"asked for {need.contract}",
             "use reservoir, or give every= and starts= yourself",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Twenty starts in a period of four hundred."""
-        return cls(400, 20, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -51,6 +51,7 @@ class VarOpt(Sampled):
     weights = "positive"
     law = "additive"
     fields = ("values", "sizes", "counts", "levels")
+    small = (100,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1:
@@ -104,11 +105,6 @@ class VarOpt(Sampled):
                 f"write Contract.relative({feasible:.3g}, confidence={contract.confidence:g})",
             )
         return cls(k, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows."""
-        return cls(100, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -51,6 +51,7 @@ class Decay(Timed):
     weights = "positive"
     merging = "exact"
     fields = ("now", "moments")
+    small = (50.0,)
 
     def __init__(self, half_life: float, *, seed: int = 0) -> None:
         if not half_life > 0.0:
@@ -78,11 +79,6 @@ class Decay(Timed):
         raise ContractUnsatisfiable(
             "a decay is no window", f"asked for window={need.window}", "write Decay(half_life=...)"
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A half-life of fifty rows."""
-        return cls(50.0, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -54,6 +54,7 @@ class EhCountMin(Laned[CellsLane]):
     answers = (Frequency, Count)
     takes = "keys"
     weights = "none"
+    small = (500, 0.1, 100, 3)
 
     def __init__(
         self, window: int, epsilon: float, width: int, depth: int, *, seed: int = 0
@@ -97,11 +98,6 @@ class EhCountMin(Laned[CellsLane]):
         epsilon = min(contract.within / 4.0, 0.25)
         width = math.ceil(math.e / (contract.within / 2.0) * (1.0 + epsilon) / (1.0 - epsilon))
         return cls(window, epsilon, width, depth, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred counters, three rows."""
-        return cls(500, 0.1, 100, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

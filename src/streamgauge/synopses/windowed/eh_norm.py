@@ -109,6 +109,7 @@ class EhNorm(Laned[NormLane]):
     answers = (Moment,)
     takes = "keys"
     weights = "positive"
+    small = (500, 2.0, 32, 0.1)
 
     def __init__(
         self,
@@ -158,11 +159,6 @@ class EhNorm(Laned[NormLane]):
             f"asked for {need.question} {need.contract}",
             "write Contract.relative(0.3, confidence=0.95)",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Squares, thirty-two copies."""
-        return cls(500, 2.0, 32, 0.1, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -149,6 +149,7 @@ class EhVariance(Exponential[MomentsLane]):
     takes = "numbers"
     weights = "none"
     cite = "BDMO03"
+    small = (500, 0.2)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -168,11 +169,6 @@ class EhVariance(Exponential[MomentsLane]):
             )
         epsilon = relative_error(cls.name, need.contract)
         return cls(window, epsilon / 2.0 if need.merge else epsilon, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Five hundred units of time, two tenths."""
-        return cls(500, 0.2, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

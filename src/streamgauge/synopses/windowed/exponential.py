@@ -6,7 +6,7 @@ A kind says what its buckets hold (its lane); the error is a share of the value,
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.synopses.synopsis import Need
@@ -34,6 +34,7 @@ class Exponential(Laned[L]):
 
     cite: ClassVar[str]
     assumes: ClassVar[tuple[str, ...]] = ()
+    small: ClassVar[tuple[Any, ...]] = (500, 0.1)
 
     def __init__(self, window: int, epsilon: float, *, seed: int = 0) -> None:
         check_epsilon(self.name, epsilon)
@@ -50,8 +51,3 @@ class Exponential(Laned[L]):
         """The error that is allowed, over the window that is asked for."""
         window = window_of(cls.name, need)
         return cls(window, relative_error(cls.name, need.contract), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Five hundred units of time, a tenth."""
-        return cls(500, 0.1, seed=seed)

@@ -55,6 +55,7 @@ class PolynomialDecay(Exponential[SumLane]):
     weights = "positive"
     cite = "CS06"
     assumes = ("numbers are 0 or more",)
+    small = (1000, 1.0, 5.0, 0.1)
 
     def __init__(
         self, window: int, exponent: float, unit: float, epsilon: float, *, seed: int = 0
@@ -77,11 +78,6 @@ class PolynomialDecay(Exponential[SumLane]):
             f"asked for window={need.window}",
             "write PolynomialDecay(window=..., exponent=1.0, unit=60.0, epsilon=0.01)",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Fading with the age, over a thousand units of time."""
-        return cls(1000, 1.0, 5.0, 0.1, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

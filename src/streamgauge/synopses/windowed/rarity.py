@@ -67,6 +67,7 @@ class Rarity(Ranked):
 
     name = "rarity"
     answers = (Rare, Distinct)
+    small = (500, 64, 2)
 
     def __init__(
         self, window: int, hashes: int, most: int = 1, delta: float = 0.05, *, seed: int = 0
@@ -93,11 +94,6 @@ class Rarity(Ranked):
         # Hoeffding: no exact bar of n draws is wider than sqrt(ln(2 / chance) / 2 n).
         hashes = math.ceil(math.log(2.0 / chance) / (2.0 * contract.within**2))
         return cls(window, max(2, hashes), need.question.times, chance, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four rankings, once or twice."""
-        return cls(500, 64, 2, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

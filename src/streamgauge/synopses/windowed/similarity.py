@@ -72,6 +72,7 @@ class Similarity(Ranked):
 
     name = "similarity"
     answers = (Distinct, Jaccard)
+    small = (500, 64)
 
     def __init__(self, window: int, hashes: int, delta: float = 0.05, *, seed: int = 0) -> None:
         super().__init__(window, hashes, 1, delta, seed=seed)
@@ -87,11 +88,6 @@ class Similarity(Ranked):
                 "choose `hashes` by hand: the bar of a share is about 1 / sqrt(hashes)",
             )
         return cls(window, *hashes_for(cls.name, contract), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four rankings."""
-        return cls(500, 64, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

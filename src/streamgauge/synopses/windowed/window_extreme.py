@@ -48,6 +48,7 @@ class WindowExtreme(Clocked):
     takes = "numbers"
     weights = "positive"
     merging = "exact"
+    small = (200,)
 
     def __init__(self, window: int, *, seed: int = 0) -> None:
         super().__init__(window, seed=seed)
@@ -64,11 +65,6 @@ class WindowExtreme(Clocked):
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Holds any contract."""
         return cls(window_of(cls.name, need), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Two hundred units of time."""
-        return cls(200, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

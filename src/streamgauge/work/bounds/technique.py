@@ -59,6 +59,7 @@ class SourceBounds(Technique):
 
     name = BoundsKey.technique
     operators = "streamgauge.work.bounds.operator"
+    of_bounds = True
 
     def offer(self, asked: Query, statistics: Statistics) -> Bid:
         """The width that is owed, for sure; it is shared out among the sources."""
@@ -86,7 +87,9 @@ class SourceBounds(Technique):
 
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The bounds; what is counted has none."""
-        return () if standing.query.select.name == "count" else (PlannedCharge(FILTER),)
+        if standing.query.select.name == "count":
+            return ()
+        return (PlannedCharge(FILTER, within=standing.query.contract.within),)
 
     def sees_silence(self, registry: Registry, standing: Standing) -> bool:
         """An agent that is away keeps no bound."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -66,6 +66,7 @@ class Deferral(Technique):
 
     name = DeferralKey.technique
     operators = "streamgauge.work.deferral.opening"
+    over_time = True
     reports: ClassVar[Mapping[str, str]] = {
         "deferrals": "streamgauge.work.deferral.report:deferrals",
         "deferral columns": "streamgauge.work.deferral.report:DEFERRALS",
@@ -94,8 +95,18 @@ class Deferral(Technique):
         contract = standing.query.contract
         if contract.tolerance == "exact":
             return ()
-        names = (BY_WATCH,) if standing.query.regime == "watch" else (BY_WATCH, BY_TIMER)
-        return tuple(PlannedCharge(name, 1.0 - contract.confidence) for name in names)
+        watch = PlannedCharge(BY_WATCH, 1.0 - contract.confidence, contract.within)
+        if standing.query.regime == "watch":
+            return (watch,)
+        return watch, replace(watch, by=BY_TIMER, instead=BY_WATCH)
+
+    def confidence(self, registry: Registry, standing: Standing) -> float:
+        """The share of ticks that is owed."""
+        return standing.query.contract.confidence
+
+    def awaits(self, standing: Standing) -> str:
+        """Silence is not looked at."""
+        return "it is evaluated when the next row arrives"
 
     def sees_silence(self, registry: Registry, standing: Standing) -> bool:
         """A silent series may have moved."""

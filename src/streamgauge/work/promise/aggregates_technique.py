@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -77,7 +78,7 @@ class BudgetedAggregates(Technique):
 
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The rows that were not looked at."""
-        return (PlannedCharge(PROMISING, 1.0 - standing.query.contract.confidence),)
+        return (PlannedCharge(PROMISING, 1.0 - standing.query.contract.confidence, math.inf),)
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """The sample, its budget and its interval."""

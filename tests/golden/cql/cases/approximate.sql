@@ -9,6 +9,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min                                                          spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%), late rows
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -25,6 +26,7 @@ SELECT COUNT(DISTINCT sym) FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min                           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- distinct within an error
@@ -38,6 +40,7 @@ SELECT COUNT(DISTINCT sym) FROM trades [RANGE 1 MINUTE] WITHIN 2 PERCENT EVERY 1
 --       Window range 1 min                                                          spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%), late rows
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -54,6 +57,7 @@ SELECT APPROX_COUNT_DISTINCT(saddr || daddr) FROM packets [RANGE 1 MINUTE];
 --       Window range 1 min                                                                     spends 0, panes of 1 s, from history, not shared
 --         Scan packets (ts, saddr, daddr)                                                      files, tick 1 s, late rows revise 1 min back
 --   rows of packets: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%)
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -70,6 +74,7 @@ SELECT saddr, APPROX_COUNT_DISTINCT(daddr) AS reached FROM packets [RANGE 1 MINU
 --       Window range 1 min                                                                     spends 0, panes of 10 s, from history, not shared
 --         Scan packets (ts, saddr, daddr)                                                      files, tick 1 s, late rows revise 1 min back
 --   rows of packets: hashed by saddr
+--   error by cause: hll (5%)
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -86,6 +91,7 @@ SELECT MEDIAN(price) FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min                                  spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)                           files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- median, about
@@ -99,6 +105,7 @@ SELECT APPROX_MEDIAN(price) FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min                                                               spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (1%), late rows
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -115,6 +122,7 @@ SELECT QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --       Window range 1 min                                  spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                           files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a quantile, about
@@ -128,6 +136,7 @@ SELECT APPROX_QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS
 --       Window range 1 min                                                               spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (1%), late rows
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -144,6 +153,7 @@ SELECT APPROX_PERCENTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECON
 --       Window range 1 min                                                               spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (1%), late rows
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -160,6 +170,7 @@ SELECT QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] WITHIN 1 PERCENT EVERY 
 --       Window range 1 min                                                                                          spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                                                   files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: log_histogram, late rows
 --   kept back 0.000211 of 0.01, 5% of the chance to fail
 
 -- two quantiles of one summary
@@ -174,6 +185,7 @@ SELECT QUANTILE(price, 0.5) AS p50, QUANTILE(price, 0.99) AS p99 FROM trades [RA
 --       Window range 1 min                                                                spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (2.5%), late rows
 --   kept back 3.23e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -185,6 +197,7 @@ SELECT QUANTILE(price, 0.5) AS p50, QUANTILE(price, 0.99) AS p99 FROM trades [RA
 --       Window range 1 min                                                                 spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price)                                                          files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (2.5%), late rows
 --   kept back 3.23e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -201,6 +214,7 @@ SELECT TOP_K(sym, 10) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --       Window range 1 min                            spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)                       files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- the heaviest, about
@@ -214,6 +228,7 @@ SELECT TOP_K(sym, 10) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK EVERY 10 SECON
 --       Window range 1 min                                                           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)                                                      files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: space_saving
 --   kept back 0 of 0.01, 5% of the chance to fail
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
@@ -230,6 +245,7 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym ORDER BY n D
 --       Window range 1 min                                                           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)                                                      files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: space_saving
 --   kept back 0 of 0.01, 5% of the chance to fail
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
@@ -246,6 +262,7 @@ SELECT saddr, daddr, COUNT(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY saddr,
 --       Window range 1 min                                                                   spends 0, panes of 10 s, from history, not shared
 --         Scan packets (ts, saddr, daddr)                                                    files, tick 1 s, late rows revise 1 min back
 --   rows of packets: read by one shard: one sketch takes all rows in order
+--   error by cause: space_saving
 --   kept back 0 of 0.01, 5% of the chance to fail
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
@@ -262,6 +279,7 @@ SELECT FREQUENCY(sym, 'A') FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min                                 spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                            files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- how often, about
@@ -275,6 +293,7 @@ SELECT FREQUENCY(sym, 'A') FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK;
 --       Window range 1 min                                                                    spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                               files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: count_min (4.98%), late rows
 --   kept back 6.32e-06 of 0.01, 0.0213% of the chance to fail
 --   not space_saving: takes 12,288 bytes
 --   not frequent_items: takes 6,032 bytes, one group at a time
@@ -295,6 +314,7 @@ SELECT F2(sym) FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min                                                                                            spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                                                       files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: fast_ams (5%), late rows
 --   kept back 0.000392 of 0.02, 0% of the chance to fail
 --   not ams: takes 922,416 bytes, one group at a time
 
@@ -309,6 +329,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [SINCE '2026-01-01'];
 --       Window since 2026-01-01T00:00:00Z                                           spends 0, one pane, not shared
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%), late rows
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -325,6 +346,7 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FROM packets [NOW];
 --       Window now                                                                    spends 0, panes of 1 s, from history, not shared
 --         Scan packets (ts, saddr)                                                    files, tick 1 s, late rows revise 1 min back
 --   rows of packets: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%)
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -342,6 +364,7 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FROM packets [RANGE 1 MINUTE] WHERE port = 8
 --         Where (port = 80) and (length > 100)                                        spends 0
 --           Scan packets (ts, port, length, saddr)                                    files, tick 1 s, late rows revise 1 min back
 --   rows of packets: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%)
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -359,6 +382,7 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FILTER (WHERE port = 80) AS web FROM packets
 --         Where port = 80                                                             spends 0
 --           Scan packets (ts, port, saddr)                                            files, tick 1 s, late rows revise 1 min back
 --   rows of packets: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%)
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -418,6 +442,7 @@ SELECT COUNT(*) AS n FROM (SELECT saddr FROM packets [RANGE 1 MINUTE] UNION SELE
 --           Scan trades (ts, sym)                                                      files
 --   rows of packets: read by one shard: the sketches of all streams are combined in one place
 --   rows of trades: read by one shard: the sketches of all streams are combined in one place
+--   error by cause: theta (5%), late rows
 --   sized for within 0.05 of the value at 95% confidence: a share of the union
 
 -- the size of an intersection
@@ -436,6 +461,7 @@ SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] INTERSECT SEL
 --           Scan quotes (ts, sym)                                                       files
 --   rows of trades: read by one shard: the sketches of all streams are combined in one place
 --   rows of quotes: read by one shard: the sketches of all streams are combined in one place
+--   error by cause: theta (5%), late rows
 --   sized for within 0.05 in rank at 95% confidence: a share of the rows of all streams
 
 -- the size of a union, exactly
@@ -462,8 +488,8 @@ SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] UNION SELECT 
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
---   rows of quotes: read by one shard: all rows of the result are looked at together
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- the size of a join
@@ -482,6 +508,7 @@ SELECT COUNT(*) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q W
 --           Scan quotes (ts, sym)                                                                                      files
 --   rows of trades: read by one shard: the sketches of all streams are combined in one place
 --   rows of quotes: read by one shard: the sketches of all streams are combined in one place
+--   error by cause: fast_ams (5%), late rows
 --   sized for within 0.1 in rank at 95% confidence: a share of the pairs of rows
 
 -- the size of a join by name
@@ -500,6 +527,7 @@ SELECT JOIN_SIZE(t.sym, q.sym) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANG
 --           Scan quotes (ts, sym)                                                                                      files
 --   rows of trades: read by one shard: the sketches of all streams are combined in one place
 --   rows of quotes: read by one shard: the sketches of all streams are combined in one place
+--   error by cause: fast_ams (5%), late rows
 --   sized for within 0.1 in rank at 95% confidence: a share of the pairs of rows
 
 -- the size of a join, exactly

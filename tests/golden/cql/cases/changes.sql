@@ -145,5 +145,5 @@ SELECT sym, size FROM orders ORDER BY size DESC LIMIT 5;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
---   rows of orders: read by one shard: all rows of the result are looked at together
+--   rows of orders: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact

@@ -9,6 +9,7 @@ SELECT COUNT(*) WHEN price > AVG(price) AS above FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min                                                  spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)                                           files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- how many are far above
@@ -22,6 +23,7 @@ SELECT COUNT(*) WHEN price > 1.5 * AVG(price) FROM trades [RANGE 1 MINUTE] EVERY
 --       Window range 1 min                                                        spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                 files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- near the least
@@ -35,6 +37,7 @@ SELECT SUM(size) WHEN price <= 2 * MIN(price) + 1 AS cheap FROM trades [RANGE 1 
 --       Window range 1 min                                                            spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price, size)                                               files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- the other way round
@@ -48,6 +51,7 @@ SELECT COUNT(*) WHEN MAX(price) / 2 < price AS top FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min                                                        spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)                                                 files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of an expression
@@ -61,6 +65,7 @@ SELECT COUNT(*) WHEN price * size > AVG(price * size) AS heavy FROM trades [RANG
 --       Window range 1 min                                                                spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price, size)                                                   files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- by group
@@ -74,6 +79,7 @@ SELECT sym, COUNT(*) WHEN price > AVG(price) AS above FROM trades [RANGE 1 MINUT
 --       Window range 1 min                                                         spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym, price)                                             files, tick 1 s, late rows dropped
 --   rows of trades: hashed by sym
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- since an instant
@@ -87,6 +93,7 @@ SELECT COUNT(*) WHEN price >= AVG(price) FROM trades [SINCE '2026-01-01'] EVERY 
 --       Window since 2026-01-01T00:00:00Z                                    spends 0, one pane, not shared
 --         Scan trades (ts, price)                                            files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- within a share of the rows
@@ -100,6 +107,7 @@ SELECT COUNT(*) WHEN price > AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 1% R
 --       Window range 1 min                                                                                                                   spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                                                                            files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: cut_rank, late rows
 --   kept back 0 of 0.01, 5% of the chance to fail
 --   not kll: takes 14,372 bytes
 --   not mrl: takes 28,032 bytes
@@ -117,6 +125,7 @@ SELECT AVG(price) AS mean, (COUNT(*) WHEN price > AVG(price)) AS above FROM trad
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.above version 1, running, since epoch 2
@@ -125,4 +134,5 @@ SELECT AVG(price) AS mean, (COUNT(*) WHEN price > AVG(price)) AS above FROM trad
 --       Window range 1 min                                                  spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                           files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate

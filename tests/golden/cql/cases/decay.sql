@@ -9,6 +9,7 @@ SELECT AVG(price) FROM trades [DECAY 5 MINUTES] EVERY 1 MINUTE;
 --       Window decay 5 min           spends 0, one fading sum a group, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- count and sum
@@ -23,6 +24,7 @@ SELECT COUNT(*) AS n, SUM(size) AS total FROM trades [DECAY 5 MINUTES] EVERY 1 M
 --       Window decay 5 min    spends 0, one fading sum a group, not shared
 --         Scan trades (ts)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.total version 1, running, since epoch 2
@@ -31,6 +33,7 @@ SELECT COUNT(*) AS n, SUM(size) AS total FROM trades [DECAY 5 MINUTES] EVERY 1 M
 --       Window decay 5 min          spends 0, one fading sum a group, not shared
 --         Scan trades (ts, size)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- deviation by group
@@ -44,6 +47,7 @@ SELECT sym, STDDEV(price) AS s FROM trades [DECAY 1 HOUR] GROUP BY sym EVERY 1 M
 --       Window decay 1 h                  spends 0, one fading sum a group, not shared
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: hashed by sym
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- variance with a condition
@@ -58,6 +62,7 @@ SELECT VAR(price) FROM trades [DECAY 1 HOUR] WHERE buy EVERY 1 MINUTE;
 --         Where buy                         spends 0
 --           Scan trades (ts, buy, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a weight beside the decay
@@ -71,6 +76,7 @@ SELECT AVG(price WEIGHT size) FROM trades [DECAY 1 HOUR] EVERY 1 MINUTE;
 --       Window decay 1 h                       spends 0, one fading sum a group, not shared
 --         Scan trades (ts, price, size)        files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a filter of the aggregate
@@ -85,4 +91,5 @@ SELECT COUNT(*) FILTER (WHERE buy) FROM trades [DECAY 1 HOUR] EVERY 1 MINUTE;
 --         Where buy                  spends 0
 --           Scan trades (ts, buy)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate

@@ -9,6 +9,7 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 CONFIDENCE 0.
 --       Latest price of all series                          spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 
 -- the usual confidence
@@ -22,6 +23,7 @@ SELECT SUM(price) FROM trades [PARTITION BY sym ROWS 1] WHERE sym IN ('A', 'B') 
 --       Latest price of 2 series                            spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (5%) or deferral by timer (5%), late rows, interruption
 --   kept back 0 of 0.5: 5% of the ticks with rows may be further off
 
 -- a share of the value, throughout
@@ -35,6 +37,7 @@ SELECT SUM(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 1 PERCENT CONFIDE
 --       Latest price of all series                          spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.01: in 10% of the times between answers a tick may be further off
 
 -- throughout without a confidence
@@ -48,6 +51,7 @@ SELECT MAX(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 THROUGHOUT;
 --       Latest price of all series                          spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (5%) or deferral by timer (5%), late rows, interruption
 --   kept back 0 of 0.5: in 5% of the times between answers a tick may be further off
 
 -- what cannot fail is not deferred
@@ -60,6 +64,7 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] GUARANTEED WITHIN 0.5;
 --     Latest avg(price) of all series    spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)     files, tick 1 s, late rows dropped
 --   rows of trades: sent to the shards whose queries list their series
+--   error by cause: small moves, late rows
 --   kept back 0 of 0.5: answers that moved less are not given again
 
 -- every so often is not deferred
@@ -72,6 +77,7 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] EVERY 1 MINUTE WITHIN 0.
 --     Latest avg(price) of all series    spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)     files, tick 1 s, late rows dropped
 --   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0.5 of 0.5: values are exact
 
 -- a step of its own is not deferred
@@ -84,6 +90,7 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] ON CHANGE OF 0.2 WITHIN 
 --     Latest avg(price) of all series    spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)     files, tick 1 s, late rows dropped
 --   rows of trades: sent to the shards whose queries list their series
+--   error by cause: small moves, late rows
 --   kept back 0.3 of 0.5: answers that moved less are not given again
 
 -- throughout of a window holds for every answer
@@ -97,6 +104,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 0.5 CONFIDENCE 0.9 THROUGH
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: small moves, late rows
 --   kept back 0 of 0.5: answers that moved less are not given again
 
 -- by timer, with a slope
@@ -110,6 +118,7 @@ CREATE QUERY worth AS SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WI
 --       Latest price of all series             spends 0, one cell
 --         Scan trades (sym, ts, price)         files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 -- did:
 --   registered worth
@@ -127,6 +136,7 @@ SELECT COUNT(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 2 CONFIDENCE 0.
 --       Latest price of all series        spends 0, one cell
 --         Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 
 -- groups of series
@@ -140,6 +150,7 @@ SELECT buy, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY buy WITHIN
 --       Latest price of all series                          spends 0, one cell for each buy
 --         Scan trades (sym, buy, ts, price)                 files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 
 -- exact groups of series are a window of rows
@@ -153,6 +164,7 @@ SELECT buy, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY buy;
 --       Window partition by sym rows 1         spends 0, ring of 1 rows, not shared
 --         Scan trades (ts, sym, buy, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: the newest 1 rows are those of all groups
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- groups by what is computed are a window of rows
@@ -166,6 +178,7 @@ SELECT size % 2, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY size 
 --       Window partition by sym rows 1          spends 0, ring of 1 rows, not shared
 --         Scan trades (ts, sym, size, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: the newest 1 rows are those of all groups
+--   error by cause: small moves
 --   kept back 0 of 0.5: answers that moved less are not given again
 
 -- groups by a number that is no name are a window of rows
@@ -179,6 +192,7 @@ SELECT price, AVG(size) FROM trades [PARTITION BY sym ROWS 1] GROUP BY price WIT
 --       Window partition by sym rows 1          spends 0, ring of 1 rows, not shared
 --         Scan trades (ts, sym, price, size)    files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: the newest 1 rows are those of all groups
+--   error by cause: small moves
 --   kept back 0 of 0.5: answers that moved less are not given again
 
 -- groups and a choice of series
@@ -193,6 +207,7 @@ SELECT buy, MAX(price) AS high, MIN(price) AS low FROM trades [PARTITION BY sym 
 --       Latest price of 2 series                            spends 0, one cell for each buy
 --         Scan trades (sym, buy, ts, price)                 files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 --
 --   q.low version 1, running, since epoch 2
@@ -201,6 +216,7 @@ SELECT buy, MAX(price) AS high, MIN(price) AS low FROM trades [PARTITION BY sym 
 --       Latest price of 2 series                            spends 0, one cell for each buy
 --         Scan trades (sym, buy, ts, price)                 files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 
 -- a family by a table
@@ -214,6 +230,7 @@ CREATE QUERY sectors AS SELECT s.sector, AVG(t.price) AS mean FROM trades [PARTI
 --       Latest price of the series of symbols               spends 0, members sym of symbols by sector
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.01: 10% of the ticks with rows may be further off
 -- did:
 --   registered sectors
@@ -231,6 +248,7 @@ SELECT s.sector, SUM(t.price) FROM symbols s JOIN trades [PARTITION BY sym ROWS 
 --       Latest price of the series of symbols               spends 0, members sym of symbols where sector != 'grain' by sector
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 1: 10% of the ticks with rows may be further off
 
 -- an exact family is rows
@@ -269,6 +287,7 @@ SELECT MAX(level) FROM (SELECT AVG(price) AS level FROM trades [PARTITION BY sym
 --         Latest price of 2 series                            spends 0, one cell
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 
 -- the smallest value since an instant, exactly
@@ -283,6 +302,7 @@ SELECT MIN(level) FROM (SELECT SUM(price) AS level FROM trades [PARTITION BY sym
 --         Latest price of all series                 spends 0, one cell
 --           Scan trades (sym, ts, price)             files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: late rows, interruption
 --   kept back 0 of the error: nothing here is approximate
 
 -- both extremes of a family
@@ -298,6 +318,7 @@ SELECT sector, MAX(level) AS high, MIN(level) AS low FROM (SELECT s.sector, SUM(
 --         Latest price of the series of symbols               spends 0, members sym of symbols by sector
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 --
 --   q.low version 1, running, since epoch 2
@@ -307,6 +328,7 @@ SELECT sector, MAX(level) AS high, MIN(level) AS low FROM (SELECT s.sector, SUM(
 --         Latest price of the series of symbols               spends 0, members sym of symbols by sector
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 
 -- one for each series
@@ -321,6 +343,7 @@ CREATE QUERY near FOR EACH sym IN ('A', 'B') AS SELECT AVG(price) FROM trades [P
 --       Latest price of 1 series                            spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 --
 --   near[B] version 1, running, since epoch 2
@@ -329,6 +352,7 @@ CREATE QUERY near FOR EACH sym IN ('A', 'B') AS SELECT AVG(price) FROM trades [P
 --       Latest price of 1 series                            spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 -- did:
 --   registered near[A], near[B]
@@ -347,6 +371,7 @@ CREATE QUERY sector FOR EACH sector IN ('metal', 'grain') AS SELECT AVG(t.price)
 --       Latest price of the series of symbols               spends 0, members sym of symbols where sector = 'metal'
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 --
 --   sector[grain] version 1, running, since epoch 2
@@ -355,6 +380,7 @@ CREATE QUERY sector FOR EACH sector IN ('metal', 'grain') AS SELECT AVG(t.price)
 --       Latest price of the series of symbols               spends 0, members sym of symbols where sector = 'grain'
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 -- did:
 --   registered sector[metal], sector[grain]
@@ -374,6 +400,7 @@ CREATE QUERY peak FOR EACH sym IN ('A', 'B') AS SELECT MAX(level) FROM (SELECT A
 --         Latest price of 1 series                            spends 0, one cell
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 --
 --   peak[B] version 1, running, since epoch 2
@@ -383,6 +410,7 @@ CREATE QUERY peak FOR EACH sym IN ('A', 'B') AS SELECT MAX(level) FROM (SELECT A
 --         Latest price of 1 series                            spends 0, one cell
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
 --   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 -- did:
 --   registered peak[A], peak[B]

@@ -131,7 +131,7 @@ SELECT DISTINCT sym FROM trades [RANGE 1 MINUTE] ORDER BY sym LIMIT 3;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- of a join

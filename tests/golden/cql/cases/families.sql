@@ -11,6 +11,7 @@ CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   peaks[B] version 1, running, since epoch 2
@@ -20,6 +21,7 @@ CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [
 --         Where sym = 'B'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered peaks[A], peaks[B]
@@ -39,6 +41,7 @@ CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [
 --         Where (sym = 'A') and (buy)            spends 0
 --           Scan trades (ts, sym, buy, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   peaks[B] version 1, running, since epoch 2
@@ -48,6 +51,7 @@ CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [
 --         Where (sym = 'B') and (buy)            spends 0
 --           Scan trades (ts, sym, buy, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered peaks[A], peaks[B]
@@ -67,6 +71,7 @@ CREATE QUERY sizes FOR EACH least IN (10, 100) AS SELECT COUNT(*) FROM trades [R
 --         Where size > 10             spends 0
 --           Scan trades (ts, size)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   sizes[100] version 1, running, since epoch 2
@@ -76,6 +81,7 @@ CREATE QUERY sizes FOR EACH least IN (10, 100) AS SELECT COUNT(*) FROM trades [R
 --         Where size > 100            spends 0
 --           Scan trades (ts, size)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered sizes[10], sizes[100]
@@ -129,6 +135,7 @@ CREATE QUERY each FOR EACH sym IN ('A', 'B') AS SELECT AVG(price) FROM trades [P
 --     Latest avg(price) of 1 series     spends 0, shard 3 of 4, shared by 2 queries
 --       Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   each[B] version 1, running, since epoch 2
@@ -136,6 +143,7 @@ CREATE QUERY each FOR EACH sym IN ('A', 'B') AS SELECT AVG(price) FROM trades [P
 --     Latest avg(price) of 1 series     spends 0, shard 0 of 4, shared by 2 queries
 --       Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered each[A], each[B]
@@ -215,7 +223,7 @@ CREATE QUERY near FOR EACH sector IN ('metal', 'grain') AS SELECT sym FROM trade
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 --
 --   near[grain] version 1, running, since epoch 2
@@ -231,7 +239,7 @@ CREATE QUERY near FOR EACH sector IN ('metal', 'grain') AS SELECT sym FROM trade
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 -- did:
 --   registered near[metal], near[grain]
@@ -253,6 +261,7 @@ CREATE QUERY both FOR EACH sym IN ('A', 'B') AS SELECT MIN(price) AS low, MAX(pr
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   both[A].high version 1, running, since epoch 2
@@ -262,6 +271,7 @@ CREATE QUERY both FOR EACH sym IN ('A', 'B') AS SELECT MIN(price) AS low, MAX(pr
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   both[B].low version 1, running, since epoch 2
@@ -271,6 +281,7 @@ CREATE QUERY both FOR EACH sym IN ('A', 'B') AS SELECT MIN(price) AS low, MAX(pr
 --         Where sym = 'B'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   both[B].high version 1, running, since epoch 2
@@ -280,6 +291,7 @@ CREATE QUERY both FOR EACH sym IN ('A', 'B') AS SELECT MIN(price) AS low, MAX(pr
 --         Where sym = 'B'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered both[A].low, both[A].high, both[B].low, both[B].high
@@ -301,6 +313,7 @@ ALTER QUERY top FOR EACH sym IN ('A', 'C') AS SELECT MAX(price) AS high, MIN(pri
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[A].low version 2, running, since epoch 2
@@ -310,6 +323,7 @@ ALTER QUERY top FOR EACH sym IN ('A', 'C') AS SELECT MAX(price) AS high, MIN(pri
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[C].high version 1, running, since epoch 2
@@ -319,6 +333,7 @@ ALTER QUERY top FOR EACH sym IN ('A', 'C') AS SELECT MAX(price) AS high, MIN(pri
 --         Where sym = 'C'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[C].low version 1, running, since epoch 2
@@ -328,6 +343,7 @@ ALTER QUERY top FOR EACH sym IN ('A', 'C') AS SELECT MAX(price) AS high, MIN(pri
 --         Where sym = 'C'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   altered top[A].high, top[A].low, top[C].high, top[C].low

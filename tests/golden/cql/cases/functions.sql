@@ -131,6 +131,7 @@ SELECT AVG(hypot(price, size)) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --       Window range 1 min                 spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a group by a function
@@ -144,4 +145,5 @@ SELECT round(hypot(price, size)) AS h, COUNT(*) AS n FROM trades [RANGE 1 MINUTE
 --       Window range 1 min                               spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price, size)                  files, tick 1 s, late rows dropped
 --   rows of trades: summed by round(hypot(price, size)) where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate

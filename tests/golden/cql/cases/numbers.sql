@@ -9,6 +9,7 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min    spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- count of values
@@ -22,6 +23,7 @@ SELECT COUNT(price) FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- sum
@@ -35,6 +37,7 @@ SELECT SUM(size) FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min          spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, size)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- average
@@ -48,6 +51,7 @@ SELECT AVG(price) FROM trades [RANGE 5 MINUTES SLIDE 1 MINUTE] EVERY 1 MINUTE;
 --       Window range 5 min slide 1 min    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, price)         files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- least and largest
@@ -62,6 +66,7 @@ SELECT MIN(price), MAX(price) FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min           spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.MAX(price) version 1, running, since epoch 2
@@ -70,6 +75,7 @@ SELECT MIN(price), MAX(price) FROM trades [RANGE 1 MINUTE];
 --       Window range 1 min           spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- variance and deviation
@@ -84,6 +90,7 @@ SELECT VAR(price) AS v, STDDEV(price) AS s FROM trades [RANGE 1 MINUTE] EVERY 10
 --       Window range 1 min           spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.s version 1, running, since epoch 2
@@ -92,6 +99,7 @@ SELECT VAR(price) AS v, STDDEV(price) AS s FROM trades [RANGE 1 MINUTE] EVERY 10
 --       Window range 1 min           spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- covariance and correlation
@@ -106,6 +114,7 @@ SELECT COVAR(price, size) AS c, CORR(price, size) AS r FROM trades [RANGE 1 MINU
 --       Window range 1 min                 spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.r version 1, running, since epoch 2
@@ -114,6 +123,7 @@ SELECT COVAR(price, size) AS c, CORR(price, size) AS r FROM trades [RANGE 1 MINU
 --       Window range 1 min                 spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a weight
@@ -127,6 +137,7 @@ SELECT AVG(price WEIGHT size) AS vwap FROM trades [RANGE 1 MINUTE] EVERY 10 SECO
 --       Window range 1 min                     spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price, size)        files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a filter of one aggregate
@@ -142,6 +153,7 @@ SELECT SUM(size) FILTER (WHERE buy) AS bought, SUM(size) AS all_of_it FROM trade
 --         Where buy                        spends 0
 --           Scan trades (ts, buy, size)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.all_of_it version 1, running, since epoch 2
@@ -150,6 +162,7 @@ SELECT SUM(size) FILTER (WHERE buy) AS bought, SUM(size) AS all_of_it FROM trade
 --       Window range 1 min          spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, size)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- an aggregate of an expression
@@ -163,6 +176,7 @@ SELECT SUM(price * size) AS worth FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --       Window range 1 min                 spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a condition
@@ -177,6 +191,7 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE price > 10 AND sym = 'A';
 --         Where (price > 10) and (sym = 'A')    spends 0
 --           Scan trades (ts, price, sym)        files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a condition that computes
@@ -191,6 +206,7 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE price * size > 1000;
 --         Where price * size > 1000          spends 0
 --           Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a condition on texts and nulls
@@ -205,6 +221,7 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE sym IN ('A', 'B') AND price I
 --         Where (sym in ('A', 'B')) and (not (price is null))    spends 0
 --           Scan trades (ts, sym, price)                         files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a condition on time
@@ -219,6 +236,7 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE hour(ts) BETWEEN 9 AND 17;
 --         Where hour(ts) BETWEEN 9 AND 17    spends 0
 --           Scan trades (ts)                 files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- groups
@@ -232,6 +250,7 @@ SELECT sym, AVG(price) FROM trades [RANGE 1 MINUTE] GROUP BY sym EVERY 10 SECOND
 --       Window range 1 min                spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- groups without their key
@@ -245,6 +264,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] GROUP BY sym EVERY 10 SECONDS;
 --       Window range 1 min                spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- groups by a computed key
@@ -258,6 +278,7 @@ SELECT size % 10 AS last, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY la
 --       Window range 1 min               spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, size)         files, tick 1 s, late rows dropped
 --   rows of trades: summed by size % 10 where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- two keys
@@ -271,6 +292,7 @@ SELECT sym, buy, SUM(size) FROM trades [RANGE 1 MINUTE] GROUP BY sym, buy ON CLO
 --       Window range 1 min                    spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym, buy, size)    files, tick 1 s, late rows dropped
 --   rows of trades: summed by sym, buy where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- latest values of all series
@@ -283,6 +305,7 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1];
 --     Latest avg(price) of all series    spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)     files, tick 1 s, late rows dropped
 --   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- latest values of some series
@@ -295,6 +318,7 @@ SELECT SUM(price) FROM trades [PARTITION BY sym ROWS 1] WHERE sym IN ('A', 'B');
 --     Latest sum(price) of 2 series     spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- latest values of one series
@@ -307,6 +331,7 @@ SELECT MAX(price) FROM trades [PARTITION BY sym ROWS 1] WHERE sym = 'A' ON CHANG
 --     Latest max(price) of 1 series     spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- latest values with another condition
@@ -321,6 +346,7 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WHERE price > 10;
 --         Window partition by sym rows 1    spends 0, ring of 1 rows, not shared
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: the newest rows are those of the whole stream
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- newest rows
@@ -334,6 +360,7 @@ SELECT AVG(price) FROM trades [ROWS 100];
 --       Window rows 100              spends 0, ring of 100 rows, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: the newest rows are those of the whole stream
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- newest rows that pass
@@ -348,6 +375,7 @@ SELECT AVG(price) FROM trades [ROWS 100] WHERE size > 10;
 --         Window rows 100                    spends 0, ring of 100 rows, not shared
 --           Scan trades (ts, size, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: the newest rows are those of the whole stream
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- newest rows of each key
@@ -361,6 +389,7 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 5];
 --       Window partition by sym rows 5    spends 0, ring of 5 rows, not shared
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: the newest rows are those of the whole stream
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- of this tick
@@ -374,6 +403,7 @@ SELECT COUNT(*) FROM trades [NOW];
 --       Window now            spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- since an instant
@@ -387,6 +417,7 @@ SELECT SUM(size) FROM trades [SINCE '2026-01-01'];
 --       Window since 2026-01-01T00:00:00Z    spends 0, one pane, not shared
 --         Scan trades (ts, size)             files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of all rows
@@ -401,6 +432,7 @@ SELECT COUNT(*), AVG(price) FROM trades;
 --       Window unbounded      spends 0, one pane, not shared
 --         Scan trades (ts)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.AVG(price) version 1, running, since epoch 2
@@ -409,6 +441,7 @@ SELECT COUNT(*), AVG(price) FROM trades;
 --       Window unbounded             spends 0, one pane, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of all rows by group
@@ -422,6 +455,7 @@ SELECT sym, COUNT(*) AS n FROM trades GROUP BY sym;
 --       Window unbounded           spends 0, one pane, not shared
 --         Scan trades (ts, sym)    files, tick 1 s, late rows dropped
 --   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a named window
@@ -435,6 +469,7 @@ SELECT AVG(price) FROM trades [recent] EVERY 1 MINUTE;
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, price)                  files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- on close of a named window
@@ -448,6 +483,7 @@ SELECT MAX(price) FROM trades [recent] ON CLOSE;
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, price)                  files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a window of rows by name
@@ -461,6 +497,7 @@ SELECT SUM(price) FROM trades [few];
 --       Window rows 10 (few)         spends 0, ring of 10 rows, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: the newest rows are those of the whole stream
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a view
@@ -475,6 +512,7 @@ SELECT SUM(worth) FROM big [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --         Where size > 100                   spends 0
 --           Scan trades (ts, size, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a subquery
@@ -489,6 +527,7 @@ SELECT SUM(worth) AS total FROM (SELECT price * size AS worth FROM trades WHERE 
 --         Where buy                               spends 0
 --           Scan trades (ts, buy, price, size)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a coarse tick
@@ -502,6 +541,7 @@ SELECT AVG(price) FROM slow [RANGE 10 MINUTES] EVERY 2 MINUTES;
 --       Window range 10 min        spends 0, panes of 2 min, from history, not shared
 --         Scan slow (ts, price)    files, tick 1 min, late rows dropped
 --   rows of slow: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of rows that are revised
@@ -515,6 +555,7 @@ SELECT SUM(length) FROM packets [RANGE 10 SECONDS SLIDE 10 SECONDS] ON CLOSE;
 --       Window range 10 s slide 10 s    spends 0, panes of 10 s, from history, not shared
 --         Scan packets (ts, length)     files, tick 1 s, late rows revise 1 min back
 --   rows of packets: summed where they are read, sent to one shard
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- of rows that are waited for
@@ -528,6 +569,7 @@ SELECT MAX(bid) FROM quotes [RANGE 10 SECONDS] EVERY 10 SECONDS;
 --       Window range 10 s          spends 0, panes of 10 s, from history, not shared
 --         Scan quotes (ts, bid)    files, tick 1 s, late rows waited for 5 s
 --   rows of quotes: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- several that share
@@ -543,6 +585,7 @@ SELECT COUNT(*) AS n, SUM(price) AS total, AVG(price) AS mean FROM trades [RANGE
 --       Window range 1 min         spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)    files, tick 1 s, late rows dropped
 --   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.total version 1, running, since epoch 2
@@ -551,6 +594,7 @@ SELECT COUNT(*) AS n, SUM(price) AS total, AVG(price) AS mean FROM trades [RANGE
 --       Window range 1 min                spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.mean version 1, running, since epoch 2
@@ -559,6 +603,7 @@ SELECT COUNT(*) AS n, SUM(price) AS total, AVG(price) AS mean FROM trades [RANGE
 --       Window range 1 min                spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- the newest of each, with the extremes of rows

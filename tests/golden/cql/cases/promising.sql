@@ -331,6 +331,7 @@ SELECT SUM(price) FROM trades [RANGE 5 MINUTES] WHERE size > 3 EVERY 1 MINUTE BU
 --         Where size > 3                      spends 0
 --           Scan trades (ts, size, price)     files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(price) * price; those that promise most first
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 100 probes a tick; a probe is one row looked at
@@ -350,6 +351,7 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE price > 10 EVERY 10 SECONDS W
 --         Where price > 10                  spends 0
 --           Scan trades (ts, price)         files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(price); work shared in the ratio of what they promise
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 100 probes a tick; a probe is one row looked at
@@ -369,6 +371,7 @@ SELECT AVG(price * size) FROM trades [RANGE 5 MINUTES SLIDE 1 MINUTE] WHERE pric
 --         Where (price >= 2) and (price <= 9)        spends 0
 --           Scan trades (ts, price, size)            files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (1%), late rows
 --   promise of regions: COUNT(price); work shared in the ratio of what they promise
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 0.1 cores, in probes at the costs that were measured; a probe is one row looked at
@@ -387,6 +390,7 @@ SELECT MEDIAN(price) FROM trades [recent] WITH PREFERENCE WEIGHTED COUNT(price) 
 --       Window range 5 min slide 1 min (recent)         spends 0, panes of 1 min, not shared
 --         Scan trades (ts, price)                       files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(price); work shared in the ratio of what they promise
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 100 probes a tick; a probe is one row looked at
@@ -405,6 +409,7 @@ SELECT QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] WITH PREFERENCE DESC CO
 --       Window range 1 min                            spends 0, panes of 1 min, not shared
 --         Scan trades (ts, price, sym)                files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(sym) * 2; those that promise most first
 --   strata of trades: 16 buckets of sym x panes; summary syms, count_sketch of trades(sym), 20 s x 2 x 4, reaches back 5 min
 --   budget 100 probes a tick; a probe is one row looked at
@@ -424,6 +429,7 @@ SELECT SUM(price) AS all_of_it, AVG(price) AS mean FROM trades [RANGE 1 MINUTE] 
 --       Window range 1 min                    spends 0, panes of 10 s, not shared
 --         Scan trades (ts, price)             files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(price) * price; those that promise most first
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 50 probes a tick; a probe is one row looked at
@@ -437,6 +443,7 @@ SELECT SUM(price) AS all_of_it, AVG(price) AS mean FROM trades [RANGE 1 MINUTE] 
 --       Window range 1 min                    spends 0, panes of 10 s, not shared
 --         Scan trades (ts, price)             files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(price); work shared in the ratio of what they promise
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 50 probes a tick; a probe is one row looked at

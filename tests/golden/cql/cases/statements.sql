@@ -9,6 +9,7 @@ CREATE QUERY mean AS SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 10 SEC
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered mean
@@ -53,6 +54,7 @@ CREATE QUERY ends AS SELECT MIN(price) AS low, MAX(price) AS high FROM trades [N
 --       Window now                   spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   ends.high version 1, running, since epoch 2
@@ -61,6 +63,7 @@ CREATE QUERY ends AS SELECT MIN(price) AS low, MAX(price) AS high FROM trades [N
 --       Window now                   spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered ends.low, ends.high
@@ -78,6 +81,7 @@ ALTER QUERY heat AS SELECT sym, MAX(price) FROM trades [recent] GROUP BY sym EVE
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, sym, price)             files, tick 1 s, late rows dropped
 --   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   altered heat
@@ -557,6 +561,7 @@ EXPLAIN heat;
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, sym, price)             files, tick 1 s, late rows dropped
 --   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- explain a query of rows
@@ -589,6 +594,7 @@ EXPLAIN top;
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[A].low version 1, running, from the next epoch
@@ -598,6 +604,7 @@ EXPLAIN top;
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[B].high version 1, running, from the next epoch
@@ -607,6 +614,7 @@ EXPLAIN top;
 --         Where sym = 'B'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[B].low version 1, running, from the next epoch
@@ -616,6 +624,7 @@ EXPLAIN top;
 --         Where sym = 'B'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- explain what is not registered
@@ -629,6 +638,7 @@ EXPLAIN SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- explain rows that are not registered
@@ -659,5 +669,6 @@ EXPLAIN ANALYZE heat;
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, sym, price)             files, tick 1 s, late rows dropped
 --   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --   measured: nothing, it begins after epoch 0

@@ -268,6 +268,6 @@ ISTREAM (SELECT sym FROM trades [NOW] INTERSECT SELECT sym FROM quotes [NOW]);
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of quotes: read by one shard: all rows of the result are looked at together
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact

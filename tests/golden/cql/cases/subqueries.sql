@@ -84,8 +84,8 @@ SELECT sym FROM trades [NOW] WHERE price > (SELECT bid FROM quotes [ROWS 10] ORD
 --   store of quotes: rows 10
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of quotes: read by one shard: all rows of the result are looked at together
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of quotes: read by one shard: the first rows are those of the whole result
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- two values
@@ -319,7 +319,7 @@ SELECT sym FROM trades [NOW] WHERE EXISTS (SELECT sym FROM symbols WHERE sector 
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 
 -- not exists
@@ -377,7 +377,7 @@ SELECT sym, price FROM trades [NOW] WHERE sym IN (SELECT sym FROM symbols WHERE 
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 
 -- in, of each row
@@ -443,7 +443,7 @@ SELECT sym FROM trades [NOW] WHERE sym NOT IN (SELECT sym FROM symbols);
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 
 -- in, inside a condition
@@ -479,7 +479,7 @@ SELECT sym FROM trades [NOW] WHERE buy OR sym IN (SELECT sym FROM symbols);
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 
 -- in groups
@@ -507,7 +507,7 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym HAVING COUNT
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 
 -- inside an expression
@@ -612,6 +612,6 @@ SELECT sym FROM trades [NOW] WHERE sym IN (SELECT sym FROM quotes [NOW] UNION SE
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of quotes: read by one shard: all rows of the result are looked at together
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact

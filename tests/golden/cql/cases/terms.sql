@@ -9,6 +9,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- on change
@@ -22,6 +23,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] ON CHANGE;
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- on change of an amount
@@ -35,6 +37,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] ON CHANGE OF 0.25;
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- on close
@@ -48,6 +51,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE SLIDE 30 SECONDS] ON CLOSE;
 --       Window range 1 min slide 30 s    spends 0, panes of 30 s, from history, not shared
 --         Scan trades (ts, price)        files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- on close of rows
@@ -83,6 +87,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EXACT EVERY 10 SECONDS;
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- within a width
@@ -96,6 +101,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 0.5;
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: small moves, late rows
 --   kept back 0 of 0.5: answers that moved less are not given again
 
 -- within a width, every so often
@@ -109,6 +115,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 0.5 EVERY 10 SECONDS;
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0.5 of 0.5: values are exact
 
 -- within a share of the value
@@ -122,6 +129,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE] WITHIN 5 PERCENT;
 --       Window range 1 min                                                          spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%), late rows
 --   kept back 0.00244 of 0.05, 0% of the chance to fail
 --   not fm: takes 8,192 bytes, one group at a time
 --   not theta: takes 16,384 bytes, one group at a time
@@ -138,6 +146,7 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] WITHIN 5% CONFIDENCE 99
 --       Window range 1 min                                                                                          spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)                                                                                   files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: log_histogram, late rows
 --   kept back 0.0063 of 0.05, 1% of the chance to fail
 
 -- within a rank
@@ -151,6 +160,7 @@ SELECT QUANTILE(price, 0.95) FROM trades [RANGE 1 MINUTE] WITHIN 0.01 RANK EVERY
 --       Window range 1 min                                                                spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (5%), late rows
 --   kept back 1.4e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -167,6 +177,7 @@ SELECT QUANTILE(price, 0.95) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK CONFIDE
 --       Window range 1 min                                                                spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (1%), late rows
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -183,6 +194,7 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] GUARANTEED WITHIN 1% RA
 --       Window range 1 min                                                                         spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                                  files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: gk, late rows
 --   kept back 0 of 0.01, 0% of the chance to fail
 --   not mrl: takes 28,032 bytes, one group at a time
 
@@ -197,6 +209,7 @@ SELECT MEDIAN(price) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK CONFIDENCE 95% 
 --       Window range 1 min                                                                         spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                                  files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: gk, late rows
 --   kept back 0 of 0.01, 0% of the chance to fail
 --   not mrl: takes 28,032 bytes, one group at a time
 
@@ -211,6 +224,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS FRESH 20 SECONDS
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --   fresh within 11 s of 20 s: tick 1 s + cadence 10 s
 
@@ -242,6 +256,7 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] WITHIN 5% RANK BUDGET M
 --       Window range 1 min                                                              spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                       files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (5%), late rows
 --   kept back 0.000614 of 0.05, 0% of the chance to fail
 --   not gk: takes 1,432 bytes, one group at a time
 --   not mrl: takes 7,232 bytes, one group at a time
@@ -258,6 +273,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITH HISTORY;
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- from now
@@ -271,6 +287,7 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] FROM NOW;
 --       Window range 1 min           spends 0, panes of 1 s, from epoch 2, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- rows from now
@@ -391,6 +408,7 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 HOUR] EVERY 1 MINUTE WITHIN 1% 
 --       Window range 1 h                                                                spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, price)                                                       files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (1%), late rows
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -409,6 +427,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) AS a, F2(sym) AS b FROM trades [RANGE 1 MINUTE
 --       Window range 1 min                                                          spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%), late rows
 --   kept back 0.00244 of 0.05, 0% of the chance to fail
 --   not fm: takes 8,192 bytes, one group at a time
 --   not theta: takes 16,384 bytes, one group at a time
@@ -420,6 +439,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) AS a, F2(sym) AS b FROM trades [RANGE 1 MINUTE
 --       Window range 1 min                                                                                           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                                                      files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: fast_ams (5%), late rows
 --   kept back 0.00238 of 0.05, 0% of the chance to fail
 --   not ams: takes 156,408 bytes, one group at a time
 
@@ -435,6 +455,7 @@ SELECT COUNT(*) AS n, APPROX_COUNT_DISTINCT(sym) AS a FROM trades [RANGE 1 MINUT
 --       Window range 1 min    spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.a version 1, running, since epoch 2
@@ -443,6 +464,7 @@ SELECT COUNT(*) AS n, APPROX_COUNT_DISTINCT(sym) AS a FROM trades [RANGE 1 MINUT
 --       Window range 1 min                                                         spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                    files, tick 1 s, late rows dropped
 --   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (10%), late rows
 --   kept back 0.00751 of 0.05, 0% of the chance to fail
 --   not fm: takes 8,192 bytes, one group at a time
 --   not bjkst: takes 12,643 bytes, one group at a time

@@ -172,6 +172,7 @@ WITH dear AS (SELECT price FROM trades [RANGE 1 MINUTE] WHERE price > 10) SELECT
 --         Where price > 10             spends 0
 --           Scan trades (ts, price)    files, tick 1 s, late rows dropped
 --   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a window over a name
@@ -214,6 +215,6 @@ WITH a AS (SELECT sym FROM trades [NOW]), b AS (SELECT sym FROM quotes [NOW]) SE
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
---   rows of quotes: read by one shard: all rows of the result are looked at together
---   rows of trades: read by one shard: all rows of the result are looked at together
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact

@@ -7,13 +7,15 @@ from importlib.resources import files
 
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from streamgauge.server.access import Reader
 from streamgauge.server.figures import Figures
-from streamgauge.server.measures import MEASURES, Measure, Sample
+from streamgauge.server.metrics.metric import Metric, Sample
+from streamgauge.server.metrics.table import EVERY
 
 DASHBOARD = "grafana.json"
 TEXT = "text/plain"
@@ -41,31 +43,31 @@ class HomeCollector(Collector):
     def __init__(self, figures: Figures) -> None:
         self.figures = figures
 
-    def describe(self) -> Iterable[Metric]:
+    def describe(self) -> Iterable[Family]:
         """Every family, without reading anything."""
         return families([])
 
-    def collect(self) -> Iterable[Metric]:
+    def collect(self) -> Iterable[Family]:
         """Every family with its samples."""
         return families(self.figures.read())
 
 
-def families(samples: Iterable[Sample]) -> Iterator[Metric]:
+def families(samples: Iterable[Sample]) -> Iterator[Family]:
     """Samples as families of metrics; a family that has none is there with its text."""
-    by_measure: dict[str, list[Sample]] = {measure.name: [] for measure in MEASURES}
+    by_name: dict[str, list[Sample]] = {metric.name: [] for metric in EVERY}
     for sample in samples:
-        by_measure[sample.measure].append(sample)
-    for measure in MEASURES:
-        family = _family(measure)
-        for sample in by_measure[measure.name]:
+        by_name[sample.metric].append(sample)
+    for metric in EVERY:
+        family = _family(metric)
+        for sample in by_name[metric.name]:
             family.add_metric(sample.labels, sample.value)
         yield family
 
 
-def _family(measure: Measure) -> CounterMetricFamily | GaugeMetricFamily:
-    if measure.kind == "counter":
-        return CounterMetricFamily(measure.name, measure.text, labels=measure.labels)
-    return GaugeMetricFamily(measure.name, measure.text, labels=measure.labels)
+def _family(metric: Metric) -> CounterMetricFamily | GaugeMetricFamily:
+    if metric.kind == "counter":
+        return CounterMetricFamily(metric.name, metric.text, labels=metric.labels)
+    return GaugeMetricFamily(metric.name, metric.text, labels=metric.labels)
 
 
 def exposition(figures: Figures, accept: str = "") -> tuple[bytes, str]:
