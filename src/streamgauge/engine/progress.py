@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from streamgauge.engine.calendar import Calendar, merged
 from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
 from streamgauge.engine.leaving import release, settle_names
+from streamgauge.engine.logged_rows import logged_rows
 from streamgauge.engine.naming import Series
 from streamgauge.engine.operator import FedModule, Operator, Past, fed_module, upgraded
 from streamgauge.engine.partial import Partial
@@ -74,6 +75,11 @@ class StreamState:
         return {text: p for held in self.inputs.values() for text, p in held.pieces.items()}
 
     @property
+    def n_series(self) -> int:
+        """How many series some work tells apart."""
+        return max((len(held.series.names) for held in self.inputs.values()), default=0)
+
+    @property
     def whole(self) -> InputState:
         """The input that brings all rows."""
         return self.inputs.setdefault(REPLICATED, InputState())
@@ -83,9 +89,10 @@ class StreamState:
 class StreamRun:
     """One stream of one shard, with what is needed to bring it forward.
 
-    `others` are the columns that operators take which no input of the stream feeds; `brought` has
-    the rows of the page at work for them. `born` counts queries by the epochs of their births,
-    `changed` is the newest epoch that changed who asks.
+    `others` are the columns of all rows that operators take which no input of the stream feeds,
+    `logged` those of rows that are split, by how they are; `brought` has the rows of the page at
+    work for them. `born` counts queries by the epochs of their births, `changed` is the newest
+    epoch that changed who asks.
     """
 
     home: Home
@@ -95,6 +102,7 @@ class StreamRun:
     state: StreamState
     late: int = 0
     others: Wanted = field(default_factory=Wanted)
+    logged: dict[str, Wanted] = field(default_factory=dict)
     brought: Brought = field(default_factory=Brought)
     opened: list[Given] = field(default_factory=list)
     born: Counter[int] = field(default_factory=Counter)
@@ -391,17 +399,25 @@ class StreamRun:
 
     def _bring(self, page: Page, brought: Brought | None) -> Brought:
         """The rows of a page, read here where they were not brought; others take them from here."""
-        given = {} if brought is None else brought.inputs
-        if brought is None or not brought.whole:
-            lacking = [name for name in self.parts if name not in given and self.mine(name)]
-            wanted = self._wanted(lacking).joined(self.others)
-            if brought is None:
-                brought = read_page(self.home, self.plan, page, wanted)
-            elif lacking or self.others != Wanted():
-                read = read_page(self.home, self.plan, page, wanted)
-                brought = replace(brought, batches=read.batches)
-        self.brought = brought.alone()
-        return brought
+        came = brought or Brought(whole=False)
+        lacking = [name for name in self.parts if name not in came.inputs and self.mine(name)]
+        wanted = self._wanted(lacking).joined(self.others)
+        split = [name for name in self.logged if name not in came.logged]
+        wanted = reduce(Wanted.joined, (self.logged[name] for name in split), wanted)
+        if brought is None or not (brought.whole or wanted == Wanted()):
+            read = read_page(self.home, self.plan, page, wanted)
+            calendar = read.calendar if brought is None else brought.calendar
+            came = replace(came, calendar=calendar, batches=read.batches)
+        if split:
+            mine = {name: self._mine_of(name, came.batches) for name in split}
+            came = replace(came, logged={**came.logged, **mine})
+        self.brought = came.alone()
+        return came
+
+    def _mine_of(self, name: str, batches: Sequence[RowBatch]) -> list[RowBatch]:
+        """Rows of batches that this shard works on, where they are split."""
+        shard, shards = self.shard, self.home.shards
+        return [logged_rows(batch, self.stream, name, shard, shards) for batch in batches]
 
     def _arrivals(self, brought: Brought) -> dict[str, list[Rows]]:
         """The rows of a page for each input, in order of arrival."""

@@ -21,7 +21,7 @@ from streamgauge.engine import state as wire
 from streamgauge.engine.asked_names import AskedNames
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.operator import Operator, Out, PageOperator, Site, together
-from streamgauge.engine.page_operators import planned, taken
+from streamgauge.engine.page_operators import planned, taken, taken_in_part
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.reading import Brought, Wanted
@@ -263,14 +263,15 @@ def _make_runs(running: _Running, site: Site, known: Mapping[str, StreamRun]) ->
     states, registry, plans = running.state.streams, running.registry, running.assignment.plans
     for name in [name for name in states if name not in registry.streams]:
         del states[name]
-    others = taken(site, registry, running.assignment.paged, site.shard)
+    paged = running.assignment.paged
+    others, logged = taken(site, registry, paged, site.shard), taken_in_part(registry, paged)
     running.runs = {
         name: known.get(name)
         or StreamRun(site.home, site.shard, plan, registry, states.setdefault(name, StreamState()))
         for name, plan in plans.items()
     }
     for name, stream_run in running.runs.items():
-        stream_run.others = others.get(name, Wanted())
+        stream_run.others, stream_run.logged = others.get(name, Wanted()), logged.get(name, {})
 
 
 def _run_page(

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamgauge.kernel.errors import BindError
+from streamgauge.plan.distribution import Distribution, Replicated
 
 if TYPE_CHECKING:
     from streamgauge.contracts.contract import Contract
@@ -37,6 +38,7 @@ TECHNIQUES = (
     "streamgauge.work.promise.aggregates_technique",
     "streamgauge.work.selections.technique",
     "streamgauge.work.relations.technique",
+    "streamgauge.work.relations.partitioned",
     "streamgauge.work.promise.joins_technique",
     "streamgauge.work.promise.selections_technique",
 )
@@ -53,9 +55,9 @@ class Columns:
 class Key:
     """What queries must agree in to share an operator; its text names the operator's state.
 
-    `technique` names the technique it is of. `hashed_by` are the columns whose hash says which
-    shard needs a row; none: all shards need it. `keyed` says whether the operator tells the series
-    of a stream apart, `merges` whether it can take rows that somebody else has added up.
+    `technique` names the technique it is of. `distribution` says how rows reach the operator,
+    `keyed` whether it tells the series of a stream apart, `merges` whether it can take rows that
+    somebody else has added up.
     """
 
     __slots__ = ()
@@ -63,14 +65,9 @@ class Key:
     technique: ClassVar[str] = ""
 
     @property
-    def hashed_by(self) -> tuple[str, ...]:
-        """Columns that rows are hashed by."""
-        return ()
-
-    @property
-    def single(self) -> bool:
-        """Whether one shard has the operator, and sums serve it as well as rows."""
-        return False
+    def distribution(self) -> Distribution:
+        """How rows reach the operator."""
+        return Replicated("its technique does not say which rows a shard needs")
 
     @property
     def keyed(self) -> bool:
@@ -93,6 +90,14 @@ class Key:
     def reads(self, schema: Schema, queries: Sequence[Standing]) -> Columns:
         """The columns that are read of a stream."""
         return Columns()
+
+    def series_of(self, standing: Standing) -> tuple[str, ...] | None:
+        """The series whose rows a query needs, where shards subscribe to series; None: all."""
+        return None
+
+    def shard_of(self, standing: Standing, shards: int) -> int:
+        """The shard that answers a query, where shards subscribe to series."""
+        return standing.id % shards
 
     def lives_on(self, shard: int, shards: int) -> bool:
         """Whether a shard has a part in the work."""
@@ -216,6 +221,10 @@ class Technique:
         Of `numbers` each value that is none is noted; `words` are all others.
         """
         return {}
+
+    def routes(self, registry: Registry, standing: Standing) -> Mapping[str, Distribution]:
+        """How the rows of each stream reach the operator of a query."""
+        return {standing.query.stream: self.key(registry, standing).distribution}
 
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The causes by which the technique itself can widen the answers of a query."""

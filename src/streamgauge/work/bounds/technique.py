@@ -10,6 +10,7 @@ from typing import ClassVar
 from streamgauge.contracts.causes import FILTER
 from streamgauge.contracts.guarantee import EXACT, Guarantee
 from streamgauge.plan.bounds import ANSWERED, bounds_budget, bounds_lines
+from streamgauge.plan.distribution import Distribution, Replicated
 from streamgauge.plan.explaining import fed_explanation, shared_words
 from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
 from streamgauge.plan.query import Query
@@ -33,6 +34,11 @@ class BoundsKey(Key):
     width: str
 
     technique: ClassVar[str] = "source bounds"
+
+    @property
+    def distribution(self) -> Distribution:
+        """Groups of a shard are made of any series."""
+        return Replicated("every shard keeps the bounds of all series")
 
     @property
     def keyed(self) -> bool:

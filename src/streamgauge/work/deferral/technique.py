@@ -11,6 +11,7 @@ from typing import ClassVar
 from streamgauge.contracts.causes import BY_TIMER, BY_WATCH
 from streamgauge.contracts.contract import Contract
 from streamgauge.contracts.guarantee import EXACT, Guarantee
+from streamgauge.plan.distribution import Distribution, Replicated
 from streamgauge.plan.explain_deferral import deferral_budget, deferral_lines
 from streamgauge.plan.explaining import exact_budget, fed_explanation, shared_words
 from streamgauge.plan.latest import deferred
@@ -36,6 +37,11 @@ class DeferralKey(Key):
     x: str | None
 
     technique: ClassVar[str] = "deferral"
+
+    @property
+    def distribution(self) -> Distribution:
+        """Models of series are shared by all cells, whichever shard has them."""
+        return Replicated("models of movement follow every series")
 
     @property
     def keyed(self) -> bool:

@@ -43,7 +43,7 @@ class ViewOperator(CompiledOperator[ViewRun]):
 
     def compile(self, site: Site, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the views."""
-        self.run = ViewRun(site.home, registry, list(queries), self.state)
+        self.run = ViewRun(site, registry, list(queries), self.state)
 
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; what came and went."""
