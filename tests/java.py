@@ -44,10 +44,11 @@ def driver_options() -> dict[str, str]:
 def usable(found: Path) -> bool:
     """Whether the Java that Spark starts maps a file of classes; a driver would not say."""
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    options = " ".join((*QUICK, "-Xshare:on", f"-XX:SharedArchiveFile={found}"))
+    # Half a file makes Java itself crash, and what it would leave is of no use.
+    tries = (*QUICK, "-Xshare:on", f"-XX:SharedArchiveFile={found}", "-XX:ErrorFile=/dev/null")
     tried = subprocess.run(
         [submit, "--version"],
-        env={**os.environ, "SPARK_SUBMIT_OPTS": options},
+        env={**os.environ, "SPARK_SUBMIT_OPTS": " ".join(tries)},
         capture_output=True,
         check=False,
     )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.kafka_broker import Broker, Guard
 from streamgauge.kernel.errors import MissingRuntime
-from streamgauge.testing.kafka_broker import Broker, Guard
 from tests.java import QUICK
 
 __all__ = ["Broker", "Guard", "kafka", "running_broker"]

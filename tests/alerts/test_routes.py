@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from streamgauge.alerts.watcher import Watcher
+from streamgauge.checks.waiting import wait_until
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
-from streamgauge.testing.waiting import wait_until
 from tests.alerts.world import Plant
 from tests.owner import as_owner
 

@@ -24,13 +24,13 @@ from streamgauge.alerts.watcher import Watcher, watched
 from streamgauge.alerts.webhook_sender import WebhookSender
 from streamgauge.audit.auditor import FOLDER as AUDITED
 from streamgauge.audit.ledger import Alarm, Ledger
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.kernel.files import write_json
 from streamgauge.log.home import Home
 from streamgauge.plan.alert import Target
 from streamgauge.results import follower
 from streamgauge.results.change_log import epochs_after
-from streamgauge.testing.waiting import wait_until
 from tests.alerts.world import Plant, Receiver
 
 pytestmark = pytest.mark.slow

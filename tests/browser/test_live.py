@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.server.serving import Server
-from streamgauge.testing.waiting import wait_until
 from tests.browser.conftest import SENSOR, TOKENS, Complaints, Scene, Serve, show
 
 pytestmark = pytest.mark.browser

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.cli import launch
 from streamgauge.cli import run as run_module
 from streamgauge.cli.options import console
@@ -20,7 +21,6 @@ from streamgauge.engine.local import LocalEngine
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log import lock
 from streamgauge.log.feeding import Feeding, note_feeding
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

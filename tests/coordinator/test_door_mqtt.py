@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.coordinator.agents import Refusal
 from streamgauge.coordinator.claims import NO_CLAIMS, Claims
 from streamgauge.coordinator.door_mqtt import MqttDoor
 from streamgauge.coordinator.options import Address, Options
 from streamgauge.edge.protocol import Reply, Report
-from streamgauge.testing.waiting import wait_until
 from tests.coordinator.world import STREAM
 from tests.mosquitto_broker import Mosquitto, free_port
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.edge.protocol import Report
 from streamgauge.edge.spool import FILE, Spool, SpoolFailure
 from streamgauge.filters.bound import EVERY_READING, NOTHING, Grant, Update
 from streamgauge.kernel.errors import SourceFailure, StateTooOld
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.kills
 ROOT = Path(__file__).resolve().parents[2]

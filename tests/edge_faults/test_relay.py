@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 from tests.relay import (
     DELAY,
     FAULTS,

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.engine.catalog import expected_registry
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.kernel.time import SECOND, instant
@@ -17,7 +18,6 @@ from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.segments import write_parquet
 from streamgauge.results.change_log import as_answers
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

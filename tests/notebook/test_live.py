@@ -11,9 +11,9 @@ import pytest
 
 import streamgauge as sg
 from streamgauge.audit.report import read
+from streamgauge.checks.waiting import wait_until
 from streamgauge.notebook import live as module
 from streamgauge.notebook.bundle import bundle
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

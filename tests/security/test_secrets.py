@@ -15,6 +15,7 @@ import pytest
 
 import streamgauge as sg
 from streamgauge.alerts.watcher import Watcher
+from streamgauge.checks.waiting import wait_until
 from streamgauge.cli.project import bring, load_project
 from streamgauge.cli.repl import History
 from streamgauge.control.control_topic import ControlTopic
@@ -27,7 +28,6 @@ from streamgauge.plan.sink import Destination, to_postgres
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from streamgauge.sources.registry import _request
-from streamgauge.testing.waiting import wait_until
 from tests.alerts.world import Plant, Receiver
 from tests.owner import as_owner
 

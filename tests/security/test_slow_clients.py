@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.coordinator import door_http
 from streamgauge.coordinator.agents import Refusal
 from streamgauge.coordinator.door_http import HttpDoor
@@ -29,7 +30,6 @@ from streamgauge.coordinator.web import (
 )
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
-from streamgauge.testing.waiting import wait_until
 
 LOCAL = Address("http", "127.0.0.1", 0)
 LARGE = b"x" * 16_000_000

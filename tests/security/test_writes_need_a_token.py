@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import BindError
 from streamgauge.server.owner_token import owner_token
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
-from streamgauge.testing.waiting import wait_until
 from tests.owner import as_owner
 
 LIMITS = {"max_text": 1000, "max_bodies": 50_000, "max_feeds": 4, "body_seconds": 20.0}

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.log import spool as log
 from streamgauge.log.segments import write_parquet
 from streamgauge.server import spool as pushed
 from streamgauge.server.bodies import Body, BodyReader
 from streamgauge.server.spool import Limits, PushSpool
-from streamgauge.testing.waiting import wait_until
 from tests.server.pushing import STREAM, home_at, lines
 
 REQUESTS = 6

@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.server.feed import Feed
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
-from streamgauge.testing.waiting import wait_until
 from tests.owner import as_owner
 from tests.server.conftest import problem
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.contracts.schema import ANSWERS
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.files import write_json
 from streamgauge.log import lock
 from streamgauge.server import logs
 from streamgauge.server.logs import HIDDEN, Chronicle, note, silence, write
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

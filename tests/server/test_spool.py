@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.coordinator.agents import Refusal
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.kernel.time import Instant
@@ -26,7 +27,6 @@ from streamgauge.server.bodies import Body
 from streamgauge.server.receipts import Receipt
 from streamgauge.server.spool import Limits, PushSpool
 from streamgauge.streams.schema import Schema
-from streamgauge.testing.waiting import wait_until
 from tests.server.pusher import PLACES, REQUESTS, body
 from tests.server.pushing import STREAM, arrow, home_at, left_out, lines, table, take_all, taken_ids
 

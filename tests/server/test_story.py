@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from streamgauge.server.story import Act, Stage, Story
-from streamgauge.testing.waiting import wait_until
 from tests.owner import as_owner
 from tests.server.conftest import PLAIN, problem
 

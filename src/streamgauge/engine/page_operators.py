@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from streamgauge.engine.distribution import logged_input
 from streamgauge.engine.operator import PageOperator, Site, page_module
 from streamgauge.engine.reading import Wanted
 from streamgauge.engine.store import logged_columns
+from streamgauge.plan.assignment import technique_of_name
+from streamgauge.plan.distribution import HashBy
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Technique, technique_of, techniques
+from streamgauge.plan.technique import Technique, technique_of
 
 
 def operator_name(registry: Registry, standing: Standing) -> str:
@@ -18,50 +21,71 @@ def operator_name(registry: Registry, standing: Standing) -> str:
 
 
 def planned(
-    site: Site, registry: Registry, held: Mapping[str, PageOperator]
+    site: Site,
+    registry: Registry,
+    held: Mapping[str, PageOperator],
+    asked: Mapping[str, Sequence[Standing]],
+    touched: Collection[str] | None = None,
 ) -> dict[str, PageOperator]:
-    """The operators that the queries need, compiled; state that no query needs is gone."""
+    """The operators that queries need, in their order; state that no query needs is gone.
+
+    All are compiled, or those that a change has `touched`.
+    """
     shards = site.home.shards
-    groups: dict[str, list[Standing]] = {}
-    of: dict[str, Technique] = {}
-    for technique, standing in _unfed(site, registry):
-        if not technique.takes(standing, site.shard, shards):
-            continue
-        name = _name(technique, technique.key(registry, standing).text())
-        groups.setdefault(name, []).append(standing)
-        of[name] = technique
-    order = {technique.name: place for place, technique in enumerate(techniques())}
     found: dict[str, PageOperator] = {}
-    for name in sorted(groups, key=lambda name: order[of[name].name]):
-        found[name] = held.get(name) or page_module(of[name]).opened()
-        found[name].compile(site, registry, groups[name])
-    return found
-
-
-def taken(site: Site, registry: Registry, having: Sequence[int]) -> dict[int, dict[str, Wanted]]:
-    """What operators that no stream feeds take of streams, on some of the shards."""
-    shards = site.home.shards
-    found: dict[int, dict[str, Wanted]] = {shard: {} for shard in having}
-    for technique, standing in _unfed(site, registry):
-        here = [shard for shard in having if technique.takes(standing, shard, shards)]
-        if not here:
+    for name, queries in asked.items():
+        if touched is not None and name not in touched:
+            if name in held:
+                found[name] = held[name]
             continue
-        for name, columns in technique.reads(registry, standing).items():
-            logged = logged_columns(registry.stream(name), (*columns.numbers, *columns.words))
-            wanted = Wanted(logged=logged, checked=columns.numbers)
-            for shard in here:
-                found[shard][name] = found[shard].get(name, Wanted()).joined(wanted)
+        known = technique_of_name(name)
+        mine = [one for one in queries if known.takes(one, site.shard, shards)]
+        if mine:
+            found[name] = held.get(name) or page_module(known).opened()
+            found[name].compile(site, registry, mine)
     return found
 
 
-def _unfed(site: Site, registry: Registry) -> list[tuple[Technique, Standing]]:
-    """Queries whose operators no stream feeds."""
+def taken(
+    site: Site, registry: Registry, asked: Mapping[str, Sequence[Standing]], shard: int
+) -> dict[str, Wanted]:
+    """What operators that read pages take of all rows of streams on a shard."""
+    found: dict[str, Wanted] = {}
+    for name, queries in asked.items():
+        known = technique_of_name(name)
+        for standing in queries:
+            if not known.takes(standing, shard, site.home.shards):
+                continue
+            for stream, by, wanted in _reads(registry, known, standing):
+                if by is None:
+                    found[stream] = found.get(stream, Wanted()).joined(wanted)
+    return found
 
-    def find() -> list[tuple[Technique, Standing]]:
-        asked = ((technique_of(one), one) for one in registry.queries.values())
-        return [(technique, standing) for technique, standing in asked if not technique.fed]
 
-    return site.once("unfed", find)
+def taken_in_part(
+    registry: Registry, asked: Mapping[str, Sequence[Standing]]
+) -> dict[str, dict[str, Wanted]]:
+    """What they take of rows of streams that are split, by stream and by how they are."""
+    found: dict[str, dict[str, Wanted]] = {}
+    for name, queries in asked.items():
+        for standing in queries:
+            for stream, by, wanted in _reads(registry, technique_of_name(name), standing):
+                if by is not None:
+                    known = found.setdefault(stream, {})
+                    known[by] = known.get(by, Wanted()).joined(wanted)
+    return found
+
+
+def _reads(
+    registry: Registry, technique: Technique, standing: Standing
+) -> Iterator[tuple[str, str | None, Wanted]]:
+    """The streams of a query, how the rows of each are split if they are, and what is taken."""
+    routes = technique.routes(registry, standing)
+    for name, columns in technique.reads(registry, standing).items():
+        route = routes.get(name)
+        by = route.by if isinstance(route, HashBy) else ()
+        logged = logged_columns(registry.stream(name), (*columns.numbers, *columns.words, *by))
+        yield name, logged_input(route), Wanted(logged=logged, checked=columns.numbers)
 
 
 def compiled_for(

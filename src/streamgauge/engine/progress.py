@@ -6,10 +6,11 @@ groups that the shard owns. All of them go by the calendar of the whole stream.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from streamgauge.engine.calendar import Calendar, merged
 from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
 from streamgauge.engine.leaving import release, settle_names
+from streamgauge.engine.logged_rows import logged_rows
 from streamgauge.engine.naming import Series
 from streamgauge.engine.operator import FedModule, Operator, Past, fed_module
 from streamgauge.engine.partial import Partial
@@ -33,6 +35,7 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Page, Segment
 from streamgauge.log.reader import history
 from streamgauge.operators.emission import Codes, Span
+from streamgauge.plan.assignment import Change
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import StreamPlan
 from streamgauge.plan.technique import Key, technique
@@ -72,6 +75,11 @@ class StreamState:
         return {text: p for held in self.inputs.values() for text, p in held.pieces.items()}
 
     @property
+    def n_series(self) -> int:
+        """How many series some work tells apart."""
+        return max((len(held.series.names) for held in self.inputs.values()), default=0)
+
+    @property
     def whole(self) -> InputState:
         """The input that brings all rows."""
         return self.inputs.setdefault(REPLICATED, InputState())
@@ -81,8 +89,9 @@ class StreamState:
 class StreamRun:
     """One stream of one shard, with what is needed to bring it forward.
 
-    `others` are the columns that operators take which no input of the stream feeds; `brought` has
-    the rows of the page at work for them.
+    `others` are the columns of all rows that operators take which no input of the stream feeds,
+    `logged` those of rows that are split, by how they are; `brought` has the rows of the page at
+    work for them. `born` counts queries by the epochs of their births.
     """
 
     home: Home
@@ -92,14 +101,25 @@ class StreamRun:
     state: StreamState
     late: int = 0
     others: Wanted = field(default_factory=Wanted)
+    logged: dict[str, Wanted] = field(default_factory=dict)
     brought: Brought = field(default_factory=Brought)
     opened: list[Given] = field(default_factory=list)
+    born: Counter[int] = field(default_factory=Counter)
     parts: dict[str, StreamPlan] = field(init=False)
+    here: dict[str, list[tuple[Key, list[Standing]]]] = field(init=False)
     memory: PieceMemory = field(init=False)
 
     def __post_init__(self) -> None:
-        self.parts = inputs_of(self.plan)
+        self._go_by(self.plan)
         self.memory = PieceMemory()
+
+    def _go_by(self, plan: StreamPlan) -> None:
+        """Take a plan, and of its operators those that this shard has a part in."""
+        self.plan, self.parts = plan, inputs_of(plan)
+        self.here = {
+            name: [one for one in part.operators.items() if self._lives_here(one[0])]
+            for name, part in self.parts.items()
+        }
 
     @property
     def stream(self) -> Stream:
@@ -133,8 +153,7 @@ class StreamRun:
 
     def mine(self, name: str) -> list[tuple[Key, list[Standing]]]:
         """Operators of an input that this shard has a part in."""
-        found = self.parts[name].operators.items()
-        return [one for one in found if one[0].lives_on(self.shard, self.home.shards)]
+        return self.here[name]
 
     def compile(self) -> None:
         """Compile the queries of pieces whose state was stored."""
@@ -153,26 +172,50 @@ class StreamRun:
             held.pieces = pieces
             settle_names(held, plan)
 
-    def seat(self, epoch: int) -> None:
-        """Let the changes of an epoch take effect: make, drop and compile pieces."""
+    def change(self, plan: StreamPlan, changes: Mapping[Key, Change], epoch: int) -> None:
+        """Let what an epoch changes of some operators take effect; the others go on."""
+        self._go_by(plan)
+        self.seat(epoch, changes)
+
+    def seat(self, epoch: int, changes: Mapping[Key, Change] | None = None) -> None:
+        """Make, drop and compile pieces: those that changes are of, or all."""
         state = self.state
-        started = state.closed != UNSTARTED
-        born = {s.born for name in self.parts for _, queries in self.mine(name) for s in queries}
-        state.births = {at: state.births[at] for at in born if at in state.births}
-        state.births[epoch] = self.closed_instant if started else NO_LIMIT
+        self._note_births(epoch, changes)
         state.inputs = {name: state.inputs.get(name) or InputState() for name in self.parts}
         for name in self.parts:
-            self._seat_input(name, epoch)
+            self._seat_input(name, epoch, changes)
         if state.first != UNSTARTED:
             for name in self.parts:
-                self._open(name, epoch)
+                self._open(name, epoch, changes)
         self._release()
+
+    def _note_births(self, epoch: int, changes: Mapping[Key, Change] | None) -> None:
+        """Know when the queries of an epoch are born, and no more than is asked for."""
+        births, born = self.state.births, self.born
+        if changes is None or not born:
+            asked = (
+                one for name in self.parts for _, queries in self.mine(name) for one in queries
+            )
+            self.born = born = Counter(one.born for one in asked)
+            gone = [at for at in births if at not in born]
+        else:
+            here = [one for key, one in changes.items() if self._lives_here(key)]
+            born.update(one.born for change in here for one in change.added)
+            born.subtract(one.born for change in here for one in change.dropped)
+            gone = [one.born for change in here for one in change.dropped if not born[one.born]]
+        for at in gone:
+            births.pop(at, None)
+            born.pop(at, None)
+        births[epoch] = NO_LIMIT if self.state.closed == UNSTARTED else self.closed_instant
+
+    def _lives_here(self, key: Key) -> bool:
+        return key.lives_on(self.shard, self.home.shards)
 
     def _release(self) -> None:
         for name, plan in self.parts.items():
             release(self.state.inputs[name], plan)
 
-    def _seat_input(self, name: str, epoch: int) -> None:
+    def _seat_input(self, name: str, epoch: int, changes: Mapping[Key, Change] | None) -> None:
         plan, held = self.parts[name], self.state.inputs[name]
         settle_names(held, plan)
         bench = self.bench(name)
@@ -180,10 +223,17 @@ class StreamRun:
         lacking: list[tuple[Operator, bool, int]] = []
         for key, queries in self.mine(name):
             known = held.pieces.get(key.text())
+            change = None if changes is None else changes.get(key)
+            if known is not None and changes is not None and change is None:
+                pieces[key.text()] = known
+                continue
             piece = known or _module(key).opened(key, bench, self.registry, queries)
             reached = piece.extent
             with self.memory.working(key.text(), piece, partial(_names, queries)):
-                piece.seat(bench, self.registry, queries)
+                if known is None or change is None:
+                    piece.seat(bench, self.registry, queries)
+                else:
+                    piece.change(bench, self.registry, queries, change)
             self.opened += piece.ends(self.state.closed)
             if known is None or piece.extent > reached or piece.lacks_past():
                 lacking.append((piece, known is None, reached))
@@ -195,25 +245,23 @@ class StreamRun:
         if self.state.first != UNSTARTED and lacking:
             self._fill(name, lacking, epoch)
 
-    def _open(self, name: str, epoch: int) -> None:
+    def _open(self, name: str, epoch: int, changes: Mapping[Key, Change] | None) -> None:
         """Answer new queries that ask for history, at the closed tick, from what is kept."""
         plan, held = self.parts[name], self.state.inputs[name]
         rows = no_rows(plan.numbers(), plan.words())
         for key, queries in self.mine(name):
             piece = held.pieces[key.text()]
-            new = [s for s in queries if s.born == epoch and s.query.history]
+            asked = queries if changes is None else changes.get(key, Change()).added
+            new = [s for s in asked if s.born == epoch and s.query.history]
             if not new or not piece.answers_history:
                 continue
             opening = frozenset((s.id, s.version) for s in new)
             bench = replace(self.bench(name), opening=opening)
             bench.sid = self._series(name, rows)
-            piece.seat(bench, self.registry, queries)
             at = self.state.closed
             span = Span(at - 1, at, at, 0, self.stream.tick, epoch)
-            self.opened += [
-                given for given in piece.advance(bench, rows, span) if len(given.matrix)
-            ]
-            piece.seat(self.bench(name), self.registry, queries)
+            given = piece.begin_answers(bench, self.registry, queries, new, (rows, span))
+            self.opened += [one for one in given if len(one.matrix)]
 
     # Rows of the past.
 
@@ -347,17 +395,25 @@ class StreamRun:
 
     def _bring(self, page: Page, brought: Brought | None) -> Brought:
         """The rows of a page, read here where they were not brought; others take them from here."""
-        given = {} if brought is None else brought.inputs
-        if brought is None or not brought.whole:
-            lacking = [name for name in self.parts if name not in given and self.mine(name)]
-            wanted = self._wanted(lacking).joined(self.others)
-            if brought is None:
-                brought = read_page(self.home, self.plan, page, wanted)
-            elif lacking or self.others != Wanted():
-                read = read_page(self.home, self.plan, page, wanted)
-                brought = replace(brought, batches=read.batches)
-        self.brought = brought.alone()
-        return brought
+        came = brought or Brought(whole=False)
+        lacking = [name for name in self.parts if name not in came.inputs and self.mine(name)]
+        wanted = self._wanted(lacking).joined(self.others)
+        split = [name for name in self.logged if name not in came.logged]
+        wanted = reduce(Wanted.joined, (self.logged[name] for name in split), wanted)
+        if brought is None or not (brought.whole or wanted == Wanted()):
+            read = read_page(self.home, self.plan, page, wanted)
+            calendar = read.calendar if brought is None else brought.calendar
+            came = replace(came, calendar=calendar, batches=read.batches)
+        if split:
+            mine = {name: self._mine_of(name, came.batches) for name in split}
+            came = replace(came, logged={**came.logged, **mine})
+        self.brought = came.alone()
+        return came
+
+    def _mine_of(self, name: str, batches: Sequence[RowBatch]) -> list[RowBatch]:
+        """Rows of batches that this shard works on, where they are split."""
+        shard, shards = self.shard, self.home.shards
+        return [logged_rows(batch, self.stream, name, shard, shards) for batch in batches]
 
     def _arrivals(self, brought: Brought) -> dict[str, list[Rows]]:
         """The rows of a page for each input, in order of arrival."""

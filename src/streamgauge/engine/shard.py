@@ -18,9 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.engine import state as wire
+from streamgauge.engine.asked_names import AskedNames
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.operator import Operator, Out, PageOperator, Site, together
-from streamgauge.engine.page_operators import planned, taken
+from streamgauge.engine.page_operators import planned, taken, taken_in_part
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.reading import Brought, Wanted
@@ -38,11 +39,9 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.operators import emission
 from streamgauge.operators.functions import in_force
-from streamgauge.plan.query import Query
+from streamgauge.plan.assignment import Assignment, Changes
 from streamgauge.plan.registry import Registry
-from streamgauge.plan.sharing import share as shared
-from streamgauge.plan.view import View
-from streamgauge.results.blocks import Block, Contracts, write_block
+from streamgauge.results.blocks import Block, write_block
 from streamgauge.results.row_blocks import RowBlock, write_rows
 
 
@@ -79,29 +78,6 @@ class Receipt:
         return cls(**json.loads(data))
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """Who asks: numbers, names and versions of the registered queries, by number."""
-
-    numbers: npt.NDArray[np.int64]
-    versions: npt.NDArray[np.int32]
-    names: list[str]
-    contracts: Contracts
-    queries: list[Query | View]
-    reached: dict[int, tuple[Reach, ...]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, registry: Registry) -> _Names:
-        asked = list(registry.queries.values())
-        return cls(
-            np.array([standing.id for standing in asked], np.int64),
-            np.array([standing.version for standing in asked], np.int32),
-            [standing.name for standing in asked],
-            Contracts.of([standing.asked.contract for standing in asked]),
-            [standing.asked for standing in asked],
-        )
-
-
 @dataclass(slots=True)
 class _Running:
     """A shard in memory: its state and the plan it was compiled for."""
@@ -109,7 +85,8 @@ class _Running:
     state: ShardState
     registry: Registry
     runs: dict[str, StreamRun]
-    asked: _Names
+    asked: AskedNames
+    assignment: Assignment
     stored: StateFiles = field(default_factory=StateFiles)
 
     @property
@@ -269,29 +246,32 @@ def _revived(
     for name, operator in state.operators.items():
         operator.adopt(stale.state.operators[name])
         operator.reprice(site, stale.registry)
-    return _Running(state, stale.registry, runs, stale.asked, stored)
+    return _Running(state, stale.registry, runs, stale.asked, stale.assignment, stored)
 
 
 def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _Running:
     """Make a run for each stream that is declared; forget the others."""
-    states = state.streams
+    assignment, site = Assignment.of(registry), Site(home, shard)
+    running = _Running(state, registry, {}, AskedNames.of(registry), assignment)
+    _make_runs(running, site, {})
+    state.operators = planned(site, registry, state.operators, assignment.paged)
+    return running
+
+
+def _make_runs(running: _Running, site: Site, known: Mapping[str, StreamRun]) -> None:
+    """The runs of all streams that are declared, among them some that are known."""
+    states, registry, plans = running.state.streams, running.registry, running.assignment.plans
     for name in [name for name in states if name not in registry.streams]:
         del states[name]
-    site = Site(home, shard)
-    others = taken(site, registry, [shard])[shard]
-    runs = {
-        name: StreamRun(
-            home,
-            shard,
-            shared(registry, stream),
-            registry,
-            states.setdefault(name, StreamState()),
-            others=others.get(name, Wanted()),
-        )
-        for name, stream in registry.streams.items()
+    paged = running.assignment.paged
+    others, logged = taken(site, registry, paged, site.shard), taken_in_part(registry, paged)
+    running.runs = {
+        name: known.get(name)
+        or StreamRun(site.home, site.shard, plan, registry, states.setdefault(name, StreamState()))
+        for name, plan in plans.items()
     }
-    state.operators = planned(site, registry, state.operators)
-    return _Running(state, registry, runs, _Names.of(registry))
+    for name, stream_run in running.runs.items():
+        stream_run.others, stream_run.logged = others.get(name, Wanted()), logged.get(name, {})
 
 
 def _run_page(
@@ -336,21 +316,51 @@ def _rows(given: Sequence[Out], losses: Losses) -> list[RowBlock]:
 def _change(home: Home, shard: int, running: _Running, page: Page) -> None:
     """Let the changes of a page take effect; where nothing else is asked, nothing is planned."""
     registry = registry_at(home, page.number, running.registry, read=page)
-    operators = running.state.operators
+    site = Site(home, shard)
     if registry is running.registry and registry.changed != page.number:
-        site = Site(home, shard)
-        for operator in operators.values():
-            operator.reprice(site, registry)
+        _reprice(running, site)
         return
-    fresh = _planned(home, shard, running.state, registry)
-    running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
-    for stream_run in running.runs.values():
-        stream_run.seat(page.number)
+    changes = None
+    if registry is running.registry:
+        changes = running.assignment.change(registry, page.changes)
+    if changes is None:
+        fresh = _planned(home, shard, running.state, registry)
+        running.registry, running.assignment = registry, fresh.assignment
+        running.runs, running.asked = fresh.runs, fresh.asked
+        seated = set(running.state.operators)
+    else:
+        running.asked = running.asked.changed(changes.queries)
+        seated = _change_operators(running, site, changes, page.number)
+        if any(record["do"] == "costs" for record in page.changes):
+            _reprice(running, site)
+    for name, stream_run in running.runs.items():
+        if changes is None or name in changes.streams:
+            stream_run.seat(page.number)
+    for name, operator in running.state.operators.items():
+        if name in seated:
+            operator.seat(running.runs, page.number)
+
+
+def _reprice(running: _Running, site: Site) -> None:
+    """Go by new prices of work."""
     for operator in running.state.operators.values():
-        operator.seat(running.runs, page.number)
+        operator.reprice(site, running.registry)
 
 
-def _mark(block: Block, asked: _Names, losses: Losses) -> None:
+def _change_operators(running: _Running, site: Site, changes: Changes, epoch: int) -> set[str]:
+    """Change the operators that an epoch touches; the names of those that read pages."""
+    registry, assignment, state = running.registry, running.assignment, running.state
+    if changes.streams or changes.paged:
+        known = {n: one for n, one in running.runs.items() if n not in changes.streams}
+        _make_runs(running, site, known)
+        held = state.operators
+        state.operators = planned(site, registry, held, assignment.paged, changes.paged)
+    for name, of_keys in changes.fed.items():
+        running.runs[name].change(assignment.plans[name], of_keys, epoch)
+    return changes.paged
+
+
+def _mark(block: Block, asked: AskedNames, losses: Losses) -> None:
     """Lower the coverage of answers whose windows should hold rows that could not be used."""
     if not losses:
         return
@@ -375,7 +385,7 @@ def _named(groups: Sequence[list[str] | pa.Array]) -> tuple[list[npt.NDArray[np.
     return parts, coded.dictionary
 
 
-def _block(asked: _Names, answers: Sequence[Given]) -> Block:
+def _block(asked: AskedNames, answers: Sequence[Given]) -> Block:
     """Answers of all pieces in one block, by event time."""
     given = [item for item in answers if len(item.matrix)]
     codes, texts = _named([item.groups for item in given])

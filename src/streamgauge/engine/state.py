@@ -19,7 +19,7 @@ from streamgauge.log.home import BY_TEXT, Home
 from streamgauge.plan.technique import techniques
 
 KIND = "shard"
-VERSION = 5
+VERSION = 6
 # Where operators that read pages were kept up to version 4.
 _EARLIER = {"rows", "across", "promise"}
 

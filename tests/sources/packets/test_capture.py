@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.time import MINUTE, SECOND
 from streamgauge.sources.packets.capture import Capture, Filter, prepare
@@ -23,7 +24,6 @@ from streamgauge.sources.packets.flows import FLOWS
 from streamgauge.sources.packets.rates import RATES, rate_columns
 from streamgauge.sources.packets.ring import BLOCK_BYTES, Ring, packets_in
 from streamgauge.streams.schema import Schema
-from streamgauge.testing.waiting import wait_until
 from tests.sources.captures import START, frame, ip4, pcap, tcp, udp
 
 pytestmark = pytest.mark.slow
