@@ -64,6 +64,12 @@ def _rows_after(home: Home, epoch: int, name: str) -> pa.Table:
             f"it answers {kind}",
             "read row_changes(name) of a stream, latest(name) of numbers",
         )
+    if standing.suspended is not None:
+        raise BindError(
+            f"query {name!r} is suspended",
+            f"since epoch {standing.suspended.since}: {standing.suspended.why}",
+            f"write RESUME QUERY {name}; row_changes({name!r}) gives the rows before",
+        )
     found = [one.rows_now(standing) for one in _operators(home, epoch, registry, standing)]
     return found[0] if len(found) == 1 else pa.concat_tables(found).combine_chunks()
 

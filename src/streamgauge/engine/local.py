@@ -13,6 +13,7 @@ from streamgauge.engine import shard
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lander import Lander
 from streamgauge.engine.scan import scan
+from streamgauge.engine.settling import settled
 from streamgauge.engine.slices import slices
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.time import Duration
@@ -69,12 +70,15 @@ class LocalEngine:
             if self.lander.land() == start:
                 return False
         sent = self._sent(start + 1) if self.exchange else []
-        receipts = [
+        receipts = settled(self.home, start + 1, lambda: self._attempt(start, sent))
+        commit(self.home, start, receipts, time.perf_counter() - begun)
+        return True
+
+    def _attempt(self, start: int, sent: list[list[bytes]]) -> list[shard.Receipt]:
+        return [
             shard.run(self.home, k, start, start + 1, [s[k] for s in sent] if sent else None)
             for k in range(self.home.shards)
         ]
-        commit(self.home, start, receipts, time.perf_counter() - begun)
-        return True
 
     def _sent(self, number: int) -> list[list[bytes]]:
         """The packets of each slice of a page, in the order of the shards."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from streamgauge.engine.operator import PageOperator, Site, page_module
 from streamgauge.engine.reading import Wanted
 from streamgauge.engine.store import logged_columns
+from streamgauge.engine.turns import turn
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Technique, technique_of, techniques
 
@@ -33,9 +35,16 @@ def planned(
     order = {technique.name: place for place, technique in enumerate(techniques())}
     found: dict[str, PageOperator] = {}
     for name in sorted(groups, key=lambda name: order[of[name].name]):
-        found[name] = held.get(name) or page_module(of[name]).opened()
-        found[name].compile(site, registry, groups[name])
+        with turn(name, partial(asked_of, registry, name)):
+            operator = held.get(name) or page_module(of[name]).opened()
+            operator.compile(site, registry, groups[name])
+            found[name] = operator
     return found
+
+
+def asked_of(registry: Registry, name: str) -> list[Standing]:
+    """The queries of an operator that reads pages, on all shards."""
+    return [one for _, one in _running(registry) if operator_name(registry, one) == name]
 
 
 def taken(site: Site, registry: Registry, having: Sequence[int]) -> dict[int, dict[str, Wanted]]:
@@ -56,12 +65,14 @@ def taken(site: Site, registry: Registry, having: Sequence[int]) -> dict[int, di
 
 def _unfed(site: Site, registry: Registry) -> list[tuple[Technique, Standing]]:
     """Queries whose operators no stream feeds."""
+    return site.once("unfed", partial(_running, registry))
 
-    def find() -> list[tuple[Technique, Standing]]:
-        asked = ((technique_of(one), one) for one in registry.queries.values())
-        return [(technique, standing) for technique, standing in asked if not technique.fed]
 
-    return site.once("unfed", find)
+def _running(registry: Registry) -> list[tuple[Technique, Standing]]:
+    """Queries that are not suspended and whose operators no stream feeds."""
+    running = (one for one in registry.queries.values() if one.suspended is None)
+    asked = ((technique_of(one), one) for one in running)
+    return [(technique, standing) for technique, standing in asked if not technique.fed]
 
 
 def compiled_for(
@@ -76,7 +87,8 @@ def compiled_for(
     sharing = [
         one
         for one in registry.queries.values()
-        if technique_of(one) is technique
+        if one.suspended is None
+        and technique_of(one) is technique
         and technique.takes(one, site.shard, shards)
         and operator_name(registry, one) == name
     ]

@@ -6,8 +6,8 @@ groups that the shard owns. All of them go by the calendar of the whole stream.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -25,6 +25,7 @@ from streamgauge.engine.piece_memory import PieceMemory
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given
 from streamgauge.engine.reading import Brought, Wanted, read_batch, read_page
 from streamgauge.engine.rows import Rows, join, no_rows
+from streamgauge.engine.turns import check, turn
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
@@ -131,6 +132,10 @@ class StreamRun:
             form=self.home.form,
         )
 
+    def turn(self, text: str, queries: Sequence[Standing]) -> AbstractContextManager[None]:
+        """A turn of an operator of this stream."""
+        return turn(f"{self.stream.name}/{text}", lambda: queries)
+
     def mine(self, name: str) -> list[tuple[Key, list[Standing]]]:
         """Operators of an input that this shard has a part in."""
         found = self.parts[name].operators.items()
@@ -146,10 +151,11 @@ class StreamRun:
                 held.waiting = held.waiting.narrowed(plan.numbers(), plan.words())
             pieces = {}
             for key, queries in self.mine(name):
-                piece = held.pieces.get(key.text()) or _module(key).upgraded(key, stored)
-                if piece is not None:
-                    piece.seat(bench, self.registry, queries)
-                    pieces[key.text()] = piece
+                with self.turn(key.text(), queries):
+                    piece = held.pieces.get(key.text()) or _module(key).upgraded(key, stored)
+                    if piece is not None:
+                        piece.seat(bench, self.registry, queries)
+                        pieces[key.text()] = piece
             held.pieces = pieces
             settle_names(held, plan)
 
@@ -180,14 +186,16 @@ class StreamRun:
         lacking: list[tuple[Operator, bool, int]] = []
         for key, queries in self.mine(name):
             known = held.pieces.get(key.text())
-            piece = known or _module(key).opened(key, bench, self.registry, queries)
-            reached = piece.extent
-            with self.memory.working(key.text(), piece, partial(_names, queries)):
-                piece.seat(bench, self.registry, queries)
-            self.opened += piece.ends(self.state.closed)
-            if known is None or piece.extent > reached or piece.lacks_past():
-                lacking.append((piece, known is None, reached))
-            pieces[key.text()] = piece
+            with self.turn(key.text(), queries):
+                piece = known or _module(key).opened(key, bench, self.registry, queries)
+                reached = piece.extent
+                with self.memory.working(key.text(), piece, partial(_names, queries)):
+                    piece.seat(bench, self.registry, queries)
+                self.opened += piece.ends(self.state.closed)
+                if known is None or piece.extent > reached or piece.lacks_past():
+                    lacking.append((piece, known is None, reached))
+                pieces[key.text()] = piece
+        check()
         began = bool(pieces) and not held.pieces
         held.pieces = pieces
         if began or _columns(held.waiting) != (set(plan.numbers()), set(plan.words())):
@@ -207,13 +215,14 @@ class StreamRun:
             opening = frozenset((s.id, s.version) for s in new)
             bench = replace(self.bench(name), opening=opening)
             bench.sid = self._series(name, rows)
-            piece.seat(bench, self.registry, queries)
             at = self.state.closed
             span = Span(at - 1, at, at, 0, self.stream.tick, epoch)
-            self.opened += [
-                given for given in piece.advance(bench, rows, span) if len(given.matrix)
-            ]
-            piece.seat(self.bench(name), self.registry, queries)
+            with self.turn(key.text(), queries):
+                piece.seat(bench, self.registry, queries)
+                self.opened += [
+                    given for given in piece.advance(bench, rows, span) if len(given.matrix)
+                ]
+                piece.seat(self.bench(name), self.registry, queries)
 
     # Rows of the past.
 
@@ -229,12 +238,18 @@ class StreamRun:
             with self._working(name, piece.key.text(), piece):
                 piece.take_past(bench, past)
 
-    def _working(self, name: str, text: str, piece: Operator) -> AbstractContextManager[None]:
-        return self.memory.working(text, piece, partial(self._asking, name, text))
+    @contextmanager
+    def _working(self, name: str, text: str, piece: Operator) -> Iterator[None]:
+        asking = partial(self._asking, name, text)
+        with (
+            turn(f"{self.stream.name}/{text}", asking),
+            self.memory.working(text, piece, lambda: _names(asking())),
+        ):
+            yield
 
-    def _asking(self, name: str, text: str) -> Sequence[str]:
-        """Names of the queries that a piece of an input works for."""
-        return [n for key, asked in self.mine(name) if key.text() == text for n in _names(asked)]
+    def _asking(self, name: str, text: str) -> list[Standing]:
+        """The queries that a piece of an input works for."""
+        return [one for key, asked in self.mine(name) if key.text() == text for one in asked]
 
     def _past(self, name: str, epoch: int, floor: Instant) -> tuple[Rows, Instant]:
         """Rows kept from before an epoch that have taken effect; how far back they are whole."""

@@ -11,16 +11,18 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import count, pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.engine import state as wire
-from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.catalog import registry_at, suspend_failed, with_suspensions
 from streamgauge.engine.operator import Operator, Out, PageOperator, Site, together
-from streamgauge.engine.page_operators import planned, taken
+from streamgauge.engine.page_operators import asked_of, planned, taken
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.reading import Brought, Wanted
@@ -28,12 +30,14 @@ from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
 from streamgauge.engine.state import ShardState
 from streamgauge.engine.state_files import StateFiles, write_state
+from streamgauge.engine.turns import Turns, check, turn
 from streamgauge.engine.unusable import Losses, Reach, losses_of, reaches
 from streamgauge.kernel import memory
 from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.files import read_json, reading
 from streamgauge.kernel.time import SECOND
+from streamgauge.log.attempts import found_failures
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.operators import emission
@@ -50,7 +54,8 @@ from streamgauge.results.row_blocks import RowBlock, write_rows
 class Receipt:
     """What a shard did with a run of pages.
 
-    `files` are checksums of the answers it wrote, `state` the files that have its state now.
+    `files` are checksums of the answers it wrote, `state` the files that have its state now. With
+    `failed` operators it wrote nothing that counts.
     """
 
     shard: int
@@ -68,6 +73,7 @@ class Receipt:
     files: dict[str, int] = field(default_factory=dict)
     state: list[str] = field(default_factory=list)
     state_written: int = 0
+    failed: list[dict[str, Any]] = field(default_factory=list)
 
     def to_bytes(self) -> bytes:
         """As it goes from a worker to the driver."""
@@ -134,12 +140,15 @@ def run(
     stop: int,
     sent: Sequence[bytes] | None = None,
     attempt: str | None = None,
+    *,
+    expendable: bool = False,
 ) -> Receipt:
     """Bring a shard from page `start` to page `stop`; pages already committed are done.
 
     `sent` are the packets of the one page from `start` to `stop`; without them the shard reads all
     rows itself. What is written has the name of the `attempt`, which no other attempt at the same
-    pages may have; this process counts its own when None.
+    pages may have; this process counts its own when None. An `expendable` process ends when an
+    operator cannot be stopped. A receipt with failures is of an attempt that counts for nothing.
     """
     begun = time.perf_counter()
     if home.commit(stop).exists():
@@ -147,8 +156,12 @@ def run(
         with reading(path, what):
             return Receipt(**read_json(path, what)["shards"][shard])
     ledger = _ledger(home, shard, start)
-    with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger):
-        return _run(home, shard, start, stop, begun, sent, attempt or own_attempt())
+    attempt = attempt or own_attempt()
+    turns = Turns(home, shard, stop, attempt, since=start + 1, expendable=expendable)
+    with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger), turns:
+        return _run(home, shard, start, stop, begun, sent, attempt, turns)
+    failed = [failure.as_dict() for failure in turns.failures]
+    return Receipt(shard, stop, 0, 0, 0, 0, time.perf_counter() - begun, failed=failed)
 
 
 def own_attempt() -> str:
@@ -174,18 +187,16 @@ def _run(
     begun: float,
     sent: Sequence[bytes] | None,
     attempt: str,
+    turns: Turns,
 ) -> Receipt:
-    running = _RUNNING.pop((home.path, shard), None)
-    if running is None or running.state.epoch != start:
-        running = _load(home, shard, start, running)
-    elif not running.stored.counts(home, start, shard):
-        # The commit lists the files of another attempt, and those of this one may be gone.
-        running = _load(home, shard, start, running)
+    suspensions = found_failures(home, stop, trial=True)
+    running = _at_start(home, shard, start, suspensions)
     journal = Journal(home)
     rows = answers = late = 0
     files: dict[str, int] = {}
+    turns.check()
     for number in range(start + 1, stop + 1):
-        page = journal.page(number)
+        page = with_suspensions(journal.page(number), suspensions)
         rows += sum(segment.rows for segment in page.segments)
         came = {} if sent is None else brought(page, sent)
         answers += _run_page(home, shard, running, page, came, files, attempt)
@@ -224,6 +235,22 @@ def _run(
     )
 
 
+def _at_start(
+    home: Home, shard: int, start: int, suspensions: Sequence[dict[str, Any]]
+) -> _Running:
+    """A shard after page `start`, from memory where it is there."""
+    running = _RUNNING.pop((home.path, shard), None)
+    if suspensions:
+        # Their operators are left out from the stored state on.
+        return _load(home, shard, start, None, suspensions)
+    if running is None or running.state.epoch != start:
+        return _load(home, shard, start, running)
+    if not running.stored.counts(home, start, shard):
+        # The commit lists the files of another attempt, and those of this one may be gone.
+        return _load(home, shard, start, running)
+    return running
+
+
 def forget(home: Home) -> None:
     """Drop what this process remembers of a home."""
     for key in [key for key in _RUNNING if key[0] == home.path]:
@@ -232,8 +259,14 @@ def forget(home: Home) -> None:
         del _LEDGERS[key]
 
 
-def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Running:
-    """A shard from its stored state.
+def _load(
+    home: Home,
+    shard: int,
+    epoch: int,
+    stale: _Running | None,
+    suspensions: Sequence[dict[str, Any]] = (),
+) -> _Running:
+    """A shard from its stored state, without the queries of some suspensions.
 
     Spark moves shards between workers; one that comes back finds its plan compiled, as long as
     nothing was registered meanwhile.
@@ -246,6 +279,7 @@ def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Runnin
             raise wire.absent(home, epoch) from None
     compiled_at = None if stale is None else stale.registry.changed
     registry = registry_at(home, epoch, None if stale is None else stale.registry)
+    suspend_failed(registry, suspensions)
     if stale is not None and stale.registry is registry and registry.changed == compiled_at:
         return _revived(home, shard, stale, state, stored)
     running = _planned(home, shard, state, registry)
@@ -305,12 +339,15 @@ def _run_page(
 ) -> int:
     if page.changes:
         _change(home, shard, running, page)
+        check()
     running.registry.epoch = page.number
     given: list[Out] = []
     for name, run in running.runs.items():
         given += run.advance(page, came.get(name))
-    for operator in running.state.operators.values():
-        given += operator.advance(running.runs, page)
+    for name, operator in running.state.operators.items():
+        with turn(name, partial(asked_of, running.registry, name)):
+            given += operator.advance(running.runs, page)
+    check()
     for run in running.runs.values():
         run.brought = Brought()
     block = _block(running.asked, [item for item in given if isinstance(item, Given)])
@@ -343,11 +380,14 @@ def _change(home: Home, shard: int, running: _Running, page: Page) -> None:
             operator.reprice(site, registry)
         return
     fresh = _planned(home, shard, running.state, registry)
+    check()
     running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
     for stream_run in running.runs.values():
         stream_run.seat(page.number)
-    for operator in running.state.operators.values():
-        operator.seat(running.runs, page.number)
+    check()
+    for name, operator in running.state.operators.items():
+        with turn(name, partial(asked_of, registry, name)):
+            operator.seat(running.runs, page.number)
 
 
 def _mark(block: Block, asked: _Names, losses: Losses) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import technique_of
 
@@ -9,13 +11,19 @@ from streamgauge.plan.technique import technique_of
 def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     """The plan of a query as text, outermost first, as seen after an epoch."""
     standing = registry.query(name)
-    told = technique_of(standing).explain(registry, standing, shards)
-    return "\n".join([_title(standing, epoch), _body(told.tree), *told.closing])
+    if standing.suspended is not None:
+        # The plan that it has when it is resumed.
+        asked = {**registry.queries, name: replace(standing, suspended=None)}
+        registry = replace(registry, queries=asked)
+    told = technique_of(standing).explain(registry, registry.query(name), shards)
+    return "\n".join([title(standing, epoch), _body(told.tree), *told.closing])
 
 
-def _title(standing: Standing, epoch: int) -> str:
+def title(standing: Standing, epoch: int) -> str:
+    """The first line of a plan, and why the query does not run."""
     since = f"since epoch {standing.born}" if standing.born <= epoch else "from the next epoch"
-    return f"{standing.name} version {standing.version}, {standing.status}, {since}"
+    line = f"{standing.name} version {standing.version}, {standing.status}, {since}"
+    return line if standing.suspended is None else f"{line}\n{standing.suspended}"
 
 
 def _body(tree: list[tuple[int, str, str]]) -> str:

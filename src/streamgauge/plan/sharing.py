@@ -35,6 +35,11 @@ class StreamPlan:
         read = (name for part in self._read() for name in part.words)
         return tuple(dict.fromkeys((*series, *read)))
 
+    def deriving(self, column: str) -> list[Standing]:
+        """The queries that compute a column."""
+        asked = (one for queries in self.operators.values() for one in queries)
+        return [one for one in asked if column in dict(one.query.derived)]
+
     def _read(self) -> list[Columns]:
         schema = self.stream.schema
         return [key.reads(schema, queries) for key, queries in self.operators.items()]
@@ -57,6 +62,8 @@ def share(registry: Registry, stream: Stream) -> StreamPlan:
             found[key], places[key] = [], order[technique.name]
     for standing in registry.queries.values():
         if not isinstance(standing.asked, Query) or standing.asked.stream != stream.name:
+            continue
+        if standing.suspended is not None:
             continue
         technique = technique_of(standing)
         if technique.fed:

@@ -207,7 +207,7 @@ class Figures:
         yield _job("streams", len(seen.registry.streams))
         if seen.landed_at:
             yield _job("epoch_age_seconds", _seconds(self.clock() - seen.landed_at))
-        for name in ("running", "paused"):
+        for name in ("running", "paused", "suspended"):
             yield Sample("streamgauge_queries", (name,), float(status[name]))
 
     def _of_streams(self) -> Iterator[Sample]:
