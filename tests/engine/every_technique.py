@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numba import njit
 
 import streamgauge as sg
 from streamgauge.engine import turns
@@ -71,15 +72,25 @@ ASKED = {
 }
 
 
-def declared(gauge: sg.Gauge, place: Path, only: str | None = None) -> None:
-    """Declare the streams, and for each technique a query that may fail and one that does not."""
+def declared(
+    gauge: sg.Gauge, place: Path, only: str | None = None, bad: Sequence[str] = ("bad",)
+) -> None:
+    """Declare the streams, and for each technique a query that may fail and one that does not.
+
+    Names of those that may fail begin with one of `bad` in turn.
+    """
     for name in ("web", "shop", "plant"):
         (place / name).mkdir(parents=True, exist_ok=True)
     gauge.sql(STREAMS.replace("{place}", str(place)))
     for number, (technique, text) in enumerate(ASKED.items()):
         if only in (None, technique):
             gauge.sql(text.replace("{n}", "2"), name=f"good_{number}")
-            gauge.sql(text.replace("{n}", "4"), name=f"bad_{number}")
+            gauge.sql(text.replace("{n}", "4"), name=f"{bad[number % len(bad)]}_{number}")
+
+
+def names_of(gauge: sg.Gauge) -> set[str]:
+    """Names of all queries."""
+    return set(gauge.trial().registry.queries)
 
 
 def brought(place: Path, turn: int) -> None:
@@ -141,6 +152,17 @@ def loops() -> None:
         pass
 
 
+@njit
+def _spin(counts):  # type: ignore[no-untyped-def]
+    while counts[0] == 0:
+        counts[1] += 1
+
+
+def spins() -> None:
+    """An endless loop of a kernel, which lets no other code of the process run."""
+    _spin(np.zeros(2, np.int64))
+
+
 def dies() -> None:
     """The end of the process, as the system ends one that takes too much memory."""
     os._exit(9)
@@ -149,8 +171,14 @@ def dies() -> None:
 # What a query's operator does in one of its methods, by the names of both.
 Poison = Callable[[str, str], Callable[[], None] | None]
 HOW: dict[str, Callable[[], None]] = {
-    call.__name__: call for call in (fails, exits, exhausts, exceeds, recurses, loops, dies)
+    call.__name__: call for call in (fails, exits, exhausts, exceeds, recurses, loops, spins, dies)
 }
+
+
+def as_named(name: str, method: str) -> Callable[[], None] | None:
+    """What a query does whose name says so: poisoned_fails_3."""
+    first, _, kind = name.rpartition("_")[0].partition("_")
+    return HOW[kind] if first == "poisoned" and method == "advance" else None
 
 
 def poison(how: Poison, put: Callable[[type, str, object], None] = setattr) -> None:

@@ -151,6 +151,9 @@ def test_it_is_said_wherever_a_query_is_shown(tmp_path: Path, acts: Acts) -> Non
     assert why in gauge.explain(BAD)
     assert gauge.registry().query(BAD).status == "suspended"
     assert gauge.note(GOOD) == ""
+    newest = gauge.answers(GOOD).to_pylist()[-1]
+    assert newest["epoch"] == 2
+    assert not any(answer.contract_met for answer in gauge.latest(BAD))
     shown = gauge.sql("SHOW QUERIES")
     assert dict(zip(*shown.select(["name", "status"]).to_pydict().values(), strict=True)) == {
         BAD: "suspended",
@@ -200,6 +203,20 @@ def test_a_query_resumed_too_early_is_suspended_again(tmp_path: Path, acts: Acts
     assert found is not None
     assert found.since == 4
     assert max(row["epoch"] for row in gauge.answers(GOOD).to_pylist()) == 4
+
+
+def test_the_answer_before_it_failed_is_marked(tmp_path: Path, acts: Acts) -> None:
+    """Where the operator is its own, its last answers are there, and hold no longer."""
+    gauge = gauge_of(tmp_path)
+    every.declared(gauge, tmp_path, SHARED)
+    gauge.drop(GOOD)
+    brought(gauge, tmp_path, 0, 1, 2)
+    before = gauge.latest(BAD)
+    acts.kinds = {BAD: "fails"}
+    brought(gauge, tmp_path, 3)
+    assert [a.value for a in gauge.latest(BAD)] == [a.value for a in before]
+    assert any(answer.contract_met for answer in before)
+    assert not any(answer.contract_met for answer in gauge.latest(BAD))
 
 
 def test_queries_that_share_a_loop_are_all_suspended(tmp_path: Path, acts: Acts) -> None:
@@ -301,3 +318,30 @@ def test_a_repair_leaves_out_what_was_suspended(tmp_path: Path, acts: Acts, dama
     told = json.loads(gauge.home.commit(2).read_text())["suspended"]
     assert told == json.loads(commit)["suspended"]
     assert suspended(gauge) == {BAD: "ZeroDivisionError"}
+
+
+@pytest.mark.budget(60, "brings each kind of operator over what it missed")
+@pytest.mark.parametrize("reload", [False, True])
+def test_what_is_resumed_goes_on_from_its_state_and_gives_what_it_missed(
+    tmp_path: Path, acts: Acts, *, reload: bool
+) -> None:
+    """All answers are those of a home in which nothing failed."""
+    straight = gauge_of(tmp_path / "straight")
+    every.declared(straight, tmp_path / "straight")
+    brought(straight, tmp_path / "straight", 0, 1, 2, 3)
+    place = tmp_path / "failing"
+    gauge = gauge_of(place)
+    every.declared(gauge, place)
+    brought(gauge, place, 0)
+    acts.kinds = dict.fromkeys(every.names_of(gauge), "fails")
+    for turn in (1, 2):
+        brought(gauge, place, turn)
+        if reload:
+            shard.forget(gauge.home)
+    assert set(suspended(gauge)) == every.names_of(gauge)
+    acts.kinds = {}
+    gauge.resume(*every.names_of(gauge))
+    brought(gauge, place, 3)
+    assert suspended(gauge) == {}
+    found, expected = every.told(gauge, ""), every.told(straight, "")
+    assert found == expected

@@ -128,6 +128,7 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
             for piece in readable(site, registry, stream_name, stream):
                 for newest in piece.latest_answers():
                     found += _answers_of(newest, by_id, tick)
+            found += _before_failing(stream, by_id, tick)
         losses = losses_of(registry, state.streams)
         found = others + (_marked(found, losses, state.streams) if losses else found)
     return sorted(found, key=lambda answer: (answer.query, str(answer.group)))
@@ -163,6 +164,14 @@ def _marked(answers: list[Answer], losses: Losses, streams: dict[str, StreamStat
 def _below_one(covered: Floats) -> Iterator[tuple[int, float]]:
     places = np.flatnonzero(covered < 1.0)
     yield from zip(places.tolist(), covered[places].tolist(), strict=True)
+
+
+def _before_failing(state: StreamState, by_id: dict[int, Standing], tick: int) -> list[Answer]:
+    """The newest answers of queries that are suspended: they hold no longer."""
+    stalled = [one.operator for held in state.inputs.values() for one in held.stalled.values()]
+    newest = (each for piece in stalled if piece.readable for each in piece.latest_answers())
+    found = (answer for each in newest for answer in _answers_of(each, by_id, tick))
+    return [replace(answer, contract_met=False) for answer in found]
 
 
 def readable(site: Site, registry: Registry, name: str, state: StreamState) -> Iterator[Operator]:

@@ -75,6 +75,20 @@ def _running(registry: Registry) -> list[tuple[Technique, Standing]]:
     return [(technique, standing) for technique, standing in asked if not technique.fed]
 
 
+def compiled_of(site: Site, registry: Registry, name: str, operator: PageOperator) -> bool:
+    """Compile an operator for those of its queries that this shard has a part in, if any."""
+    shards = site.home.shards
+    queries = [
+        standing
+        for technique, standing in _running(registry)
+        if technique.takes(standing, site.shard, shards)
+        and operator_name(registry, standing) == name
+    ]
+    if queries:
+        operator.compile(site, registry, queries)
+    return bool(queries)
+
+
 def compiled_for(
     site: Site, registry: Registry, standing: Standing, held: Mapping[str, PageOperator]
 ) -> PageOperator | None:

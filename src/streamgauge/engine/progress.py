@@ -25,13 +25,14 @@ from streamgauge.engine.piece_memory import PieceMemory
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given
 from streamgauge.engine.reading import Brought, Wanted, read_batch, read_page
 from streamgauge.engine.rows import Rows, join, no_rows
+from streamgauge.engine.stalled import Stage, Stalled, goes_on, is_wanted
 from streamgauge.engine.turns import check, turn
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import HOUR, Instant
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Page, Segment
+from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.reader import history
 from streamgauge.operators.emission import Codes, Span
 from streamgauge.plan.registry import Registry, Standing
@@ -50,6 +51,7 @@ class InputState:
     series: Series = field(default_factory=Series)
     waiting: Rows = field(default_factory=lambda: no_rows((), ()))
     pieces: dict[str, Operator] = field(default_factory=dict)
+    stalled: dict[str, Stalled] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -71,6 +73,16 @@ class StreamState:
     def pieces(self) -> dict[str, Operator]:
         """The work of all inputs, by the text of its key."""
         return {text: p for held in self.inputs.values() for text, p in held.pieces.items()}
+
+    def stage(self) -> Stage:
+        """How far the stream has come."""
+        return Stage(self.closed, self.awake_until, self.first, dict(self.births), self.coming)
+
+    @classmethod
+    def at(cls, stage: Stage) -> StreamState:
+        """A stream that has come so far, without work."""
+        births, coming = dict(stage.births), stage.coming
+        return cls(stage.closed, stage.awake_until, stage.first, births, coming=coming)
 
     @property
     def whole(self) -> InputState:
@@ -164,14 +176,19 @@ class StreamRun:
         state = self.state
         started = state.closed != UNSTARTED
         born = {s.born for name in self.parts for _, queries in self.mine(name) for s in queries}
+        born |= {s.born for s in self.registry.queries.values() if s.suspended is not None}
         state.births = {at: state.births[at] for at in born if at in state.births}
         state.births[epoch] = self.closed_instant if started else NO_LIMIT
-        state.inputs = {name: state.inputs.get(name) or InputState() for name in self.parts}
+        idle = {name: held for name, held in state.inputs.items() if held.stalled}
+        state.inputs = idle | {n: state.inputs.get(n) or InputState() for n in self.parts}
         for name in self.parts:
             self._seat_input(name, epoch)
         if state.first != UNSTARTED:
             for name in self.parts:
                 self._open(name, epoch)
+        for held in state.inputs.values():
+            stalled = held.stalled.items()
+            held.stalled = {t: one for t, one in stalled if is_wanted(one.queries, self.registry)}
         self._release()
 
     def _release(self) -> None:
@@ -187,6 +204,7 @@ class StreamRun:
         for key, queries in self.mine(name):
             known = held.pieces.get(key.text())
             with self.turn(key.text(), queries):
+                known = known or self._resumed(name, key, queries, epoch)
                 piece = known or _module(key).opened(key, bench, self.registry, queries)
                 reached = piece.extent
                 with self.memory.working(key.text(), piece, partial(_names, queries)):
@@ -202,6 +220,26 @@ class StreamRun:
             held.waiting = self._waiting(name, epoch)
         if self.state.first != UNSTARTED and lacking:
             self._fill(name, lacking, epoch)
+
+    def _resumed(self, name: str, key: Key, queries: list[Standing], epoch: int) -> Operator | None:
+        """The operator of queries that are resumed, brought over the epochs that it has missed."""
+        held = self.state.inputs[name]
+        stalled = held.stalled.get(key.text())
+        if stalled is None or not goes_on(stalled.queries, queries):
+            return None
+        state = StreamState.at(stalled.stage)
+        plan = replace(self.plan, operators={key: queries})
+        alone = StreamRun(self.home, self.shard, plan, self.registry, state)
+        mine = InputState(held.words, held.series, pieces={key.text(): stalled.operator})
+        state.inputs = {REPLICATED: InputState(), name: mine}
+        stalled.operator.seat(alone.bench(name), self.registry, queries)
+        mine.waiting = alone._waiting(name, stalled.since)
+        journal = Journal(self.home)
+        for number in range(stalled.since, epoch):
+            page = journal.page(number)
+            self.opened += alone._advance(page, alone._bring(page, None))
+        del held.stalled[key.text()]
+        return stalled.operator
 
     def _open(self, name: str, epoch: int) -> None:
         """Answer new queries that ask for history, at the closed tick, from what is kept."""

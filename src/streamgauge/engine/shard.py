@@ -28,6 +28,7 @@ from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.reading import Brought, Wanted
 from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
+from streamgauge.engine.stalling import stall
 from streamgauge.engine.state import ShardState
 from streamgauge.engine.state_files import StateFiles, write_state
 from streamgauge.engine.turns import Turns, check, turn
@@ -117,6 +118,7 @@ class _Running:
     runs: dict[str, StreamRun]
     asked: _Names
     stored: StateFiles = field(default_factory=StateFiles)
+    opened: list[Out] = field(default_factory=list)
 
     @property
     def operators(self) -> list[Operator | PageOperator]:
@@ -279,7 +281,9 @@ def _load(
             raise wire.absent(home, epoch) from None
     compiled_at = None if stale is None else stale.registry.changed
     registry = registry_at(home, epoch, None if stale is None else stale.registry)
-    suspend_failed(registry, suspensions)
+    if suspensions:
+        stall(state.streams, state.operators, state.readers, registry, suspensions)
+        suspend_failed(registry, suspensions)
     if stale is not None and stale.registry is registry and registry.changed == compiled_at:
         return _revived(home, shard, stale, state, stored)
     running = _planned(home, shard, state, registry)
@@ -341,7 +345,7 @@ def _run_page(
         _change(home, shard, running, page)
         check()
     running.registry.epoch = page.number
-    given: list[Out] = []
+    given, running.opened = running.opened, []
     for name, run in running.runs.items():
         given += run.advance(page, came.get(name))
     for name, operator in running.state.operators.items():
@@ -379,7 +383,11 @@ def _change(home: Home, shard: int, running: _Running, page: Page) -> None:
         for operator in operators.values():
             operator.reprice(site, registry)
         return
-    fresh = _planned(home, shard, running.state, registry)
+    state, site = running.state, Site(home, shard)
+    resumed, running.opened = state.readers.resumed(site, registry, state.operators, page.number)
+    state.operators = {**state.operators, **resumed}
+    state.readers.forget(registry)
+    fresh = _planned(home, shard, state, registry)
     check()
     running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
     for stream_run in running.runs.values():

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from streamgauge.engine.operator import Arrays, PageOperator, page_module
 from streamgauge.engine.progress import StreamState
+from streamgauge.engine.stalling import Readers, StalledReader
 from streamgauge.engine.state_files import StateFiles, naming, read_packed
 from streamgauge.engine.stream_state import pack_stream, unpack_stream
 from streamgauge.kernel.errors import StateTooOld
@@ -19,7 +20,7 @@ from streamgauge.log.home import BY_TEXT, Home
 from streamgauge.plan.technique import techniques
 
 KIND = "shard"
-VERSION = 5
+VERSION = 6
 # Where operators that read pages were kept up to version 4.
 _EARLIER = {"rows", "across", "promise"}
 
@@ -35,6 +36,7 @@ class ShardState:
     streams: dict[str, StreamState] = field(default_factory=dict)
     operators: dict[str, PageOperator] = field(default_factory=dict)
     form: int = BY_TEXT
+    readers: Readers = field(default_factory=Readers)
 
 
 def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
@@ -56,6 +58,11 @@ def packed(state: ShardState, shard: int, shards: int) -> Packed:
         values["operators"] = [
             [name, operator.pack(f"operator/{serial}", arrays)]
             for serial, (name, operator) in enumerate(state.operators.items())
+        ]
+    if state.readers.stalled:
+        values["stalled"] = [
+            [name, one.pack(f"stalled/{serial}", arrays)]
+            for serial, (name, one) in enumerate(state.readers.stalled.items())
         ]
     return Packed(KIND, VERSION, values, arrays)
 
@@ -115,7 +122,11 @@ def _unpacked(packed: Packed, shard: int, shards: int) -> ShardState:
         for serial, (name, values) in enumerate(packed.values["streams"].items())
     }
     form = packed.values.get("form", BY_TEXT)
-    return ShardState(packed.values["epoch"], streams, _operators(packed), form)
+    stalled = {
+        name: StalledReader.unpack(f"stalled/{serial}", values, packed.arrays)
+        for serial, (name, values) in enumerate(packed.values.get("stalled", ()))
+    }
+    return ShardState(packed.values["epoch"], streams, _operators(packed), form, Readers(stalled))
 
 
 def _operators(packed: Packed) -> dict[str, PageOperator]:

@@ -111,13 +111,17 @@ class Turns:
 
     def __enter__(self) -> Turns:
         self._token = _IN_FORCE.set(self)
+        self._arm()
         threading.Thread(target=self._watch, name="streamgauge-turns", daemon=True).start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> bool:
-        self._ended.set()
+        with self._lock:
+            self._ended.set()
+            if self.expendable:
+                faulthandler.cancel_dump_traceback_later()
         _IN_FORCE.reset(self._token)
         self._marker.remove()
         return kind is not None and issubclass(kind, Abandoned | OverTime)
@@ -156,12 +160,17 @@ class Turns:
         pause = min(PAUSE_SECONDS, self.limit / 4)
         while not self._ended.wait(pause):
             self._look(time.monotonic())
-            if self.expendable:
-                # A kernel that keeps the interpreter stops this thread, too; this one it does not.
+            self._arm()
+
+    def _arm(self) -> None:
+        """Let the process end when this thread does not come here in time.
+
+        A kernel that keeps the interpreter keeps it from all threads but one without Python.
+        """
+        with self._lock:
+            if self.expendable and not self._ended.is_set():
                 longest = GRACE * self.limit + PAUSE_SECONDS
                 faulthandler.dump_traceback_later(longest, exit=True, file=self._marker.file)
-        if self.expendable:
-            faulthandler.cancel_dump_traceback_later()
 
     def _look(self, now: float) -> None:
         with self._lock:

@@ -43,6 +43,8 @@ class Marker:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self.epoch = path, epoch
         self.file = path.open("w+b", buffering=0)
+        # Where the interpreter writes when it ends the process.
+        self.file.seek(SIZE)
 
     def write(self, name: str) -> None:
         """Say who is at work; nobody when empty."""

@@ -56,8 +56,14 @@ def share(registry: Registry, stream: Stream) -> StreamPlan:
     asked: list[Standing] = []
     found: dict[Key, list[Standing]] = {}
     places: dict[Key, int] = {}
+    failed = {
+        standing.technique
+        for standing in registry.queries.values()
+        if standing.suspended is not None and stream.name in standing.asked.streams
+    }
     for technique in techniques():
-        for key in technique.kept(stream):
+        # What failed for a query would fail without it, too.
+        for key in technique.kept(stream) if technique.name not in failed else ():
             # Kept without a query too: a series that stays in its bound may be silent for ever.
             found[key], places[key] = [], order[technique.name]
     for standing in registry.queries.values():

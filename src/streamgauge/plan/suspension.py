@@ -19,7 +19,7 @@ class Suspension:
     why
         What happened.
     sharing
-        How many queries share the operator that failed, this one among them; all are suspended.
+        How many queries that share the operator are suspended for it, this one among them.
 
     Examples
     --------

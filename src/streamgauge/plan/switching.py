@@ -15,7 +15,7 @@ _KEPT = ("since", "code", "why", "sharing")
 
 
 def switched(old: Standing, do: str, epoch: int) -> Standing:
-    """A query after PAUSE or RESUME; one that is suspended begins again when it is resumed."""
+    """A query after PAUSE or RESUME."""
     if do == "pause":
         if old.suspended is not None:
             raise BindError(
@@ -24,9 +24,7 @@ def switched(old: Standing, do: str, epoch: int) -> Standing:
                 f"write RESUME QUERY {old.name} first, or DROP QUERY {old.name}",
             )
         return replace(old, status="paused", epoch=epoch)
-    if old.suspended is None:
-        return replace(old, status="running", epoch=epoch)
-    return replace(old, status="running", epoch=epoch, born=epoch, suspended=None)
+    return replace(old, status="running", epoch=epoch, suspended=None)
 
 
 def next_version(old: Standing, epoch: int) -> Standing:

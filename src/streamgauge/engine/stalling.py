@@ -1,0 +1,166 @@
+"""Stalling: what becomes of operators when queries are suspended, and when they are resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from streamgauge.engine.distribution import input_of
+from streamgauge.engine.operator import Arrays, Out, PageOperator, Site, page_module
+from streamgauge.engine.page_operators import asked_of, compiled_of, taken
+from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.reading import Wanted
+from streamgauge.engine.stalled import Stage, Stalled, Who, goes_on, is_wanted
+from streamgauge.engine.turns import turn
+from streamgauge.kernel.passing_names import PassingNames
+from streamgauge.log.journal import Journal
+from streamgauge.plan.registry import Registry
+from streamgauge.plan.sharing import StreamPlan, share
+from streamgauge.plan.standing import Standing
+from streamgauge.plan.technique import Key, technique
+
+
+@dataclass(frozen=True, slots=True)
+class StalledReader:
+    """An operator that reads pages itself, without work since an epoch, as it was stored."""
+
+    values: dict[str, Any]
+    arrays: Mapping[str, Any]
+    since: int
+    stages: dict[str, Stage]
+    queries: tuple[Who, ...]
+
+    def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
+        """Plain values; arrays are added to `arrays`."""
+        arrays.update({f"{prefix}/own{name}": array for name, array in self.arrays.items()})
+        return {
+            "values": self.values,
+            "since": self.since,
+            "stages": {
+                name: stage.pack(f"{prefix}/stage/{serial}", arrays)
+                for serial, (name, stage) in enumerate(self.stages.items())
+            },
+            "queries": [list(one) for one in self.queries],
+        }
+
+    @classmethod
+    def unpack(cls, prefix: str, values: dict[str, Any], arrays: Arrays) -> StalledReader:
+        """Read it back."""
+        own = f"{prefix}/own"
+        stages = {
+            name: Stage.unpack(f"{prefix}/stage/{serial}", told, arrays)
+            for serial, (name, told) in enumerate(values["stages"].items())
+        }
+        return cls(
+            values["values"],
+            {name.removeprefix(own): a for name, a in arrays.items() if name.startswith(own)},
+            values["since"],
+            stages,
+            tuple((number, version) for number, version in values["queries"]),
+        )
+
+
+@dataclass(slots=True)
+class Readers:
+    """Operators of a shard that read pages and have stalled, by name."""
+
+    stalled: dict[str, StalledReader] = field(default_factory=dict)
+
+    def forget(self, registry: Registry) -> None:
+        """Keep those that may still be resumed."""
+        kept = self.stalled.items()
+        self.stalled = {n: one for n, one in kept if is_wanted(one.queries, registry)}
+
+    def resumed(
+        self, site: Site, registry: Registry, held: Mapping[str, PageOperator], epoch: int
+    ) -> tuple[dict[str, PageOperator], list[Out]]:
+        """Operators whose queries are resumed, brought over the epochs missed; what they answer."""
+        found: dict[str, PageOperator] = {}
+        given: list[Out] = []
+        for name, one in list(self.stalled.items()):
+            queries = asked_of(registry, name)
+            if name in held or not queries or not goes_on(one.queries, queries):
+                continue
+            with turn(name, partial(asked_of, registry, name)):
+                module = page_module(technique(name.partition("/")[0]))
+                operator = module.restored("", one.values, dict(one.arrays))
+                if compiled_of(site, registry, name, operator):
+                    given += _missed(site, registry, operator, one, epoch)
+                    found[name] = operator
+            del self.stalled[name]
+        return found, given
+
+
+def _missed(
+    site: Site, registry: Registry, operator: PageOperator, stalled: StalledReader, epoch: int
+) -> list[Out]:
+    """What an operator answers of the epochs since it stalled."""
+    columns = taken(site, registry, [site.shard])[site.shard]
+    runs = {
+        name: StreamRun(
+            site.home,
+            site.shard,
+            StreamPlan(stream, {}),
+            registry,
+            StreamState.at(stalled.stages[name]),
+            others=columns.get(name, Wanted()),
+        )
+        for name, stream in registry.streams.items()
+        if name in stalled.stages
+    }
+    given: list[Out] = []
+    journal = Journal(site.home)
+    for number in range(stalled.since, epoch):
+        page = journal.page(number)
+        for run in runs.values():
+            run.advance(page)
+        given += operator.advance(runs, page)
+    return given
+
+
+def stall(
+    streams: Mapping[str, StreamState],
+    operators: dict[str, PageOperator],
+    readers: Readers,
+    registry: Registry,
+    records: Iterable[Mapping[str, Any]],
+) -> None:
+    """Set the operators aside of which all queries are to be suspended, as they are stored."""
+    since = {tuple(who): one["since"] for one in records for who in one["queries"]}
+
+    def found(queries: Sequence[Standing]) -> tuple[int, tuple[Who, ...]] | None:
+        who = tuple((one.id, one.version) for one in queries)
+        return (since[who[0]], who) if who and set(who) <= since.keys() else None
+
+    for name, state in streams.items():
+        plan = share(registry, registry.stream(name)) if name in registry.streams else None
+        for key, queries in plan.operators.items() if plan is not None else ():
+            if (failed := found(queries)) is not None:
+                _stall_fed(state, plan, key, queries, failed)
+    for name in list(operators):
+        if (failed := found(asked_of(registry, name))) is not None:
+            arrays: Arrays = {}
+            values = operators.pop(name).pack("", arrays)
+            stages = {stream: state.stage() for stream, state in streams.items()}
+            readers.stalled[name] = StalledReader(values, arrays, failed[0], stages, failed[1])
+
+
+def _stall_fed(
+    state: StreamState,
+    plan: StreamPlan | None,
+    key: Key,
+    queries: Sequence[Standing],
+    failed: tuple[int, tuple[Who, ...]],
+) -> None:
+    held = state.inputs.get(input_of(key))
+    if held is None or plan is None or key.text() not in held.pieces:
+        return
+    words = key.reads(plan.stream.schema, queries).words
+    names = {*words, *(plan.stream.key if key.keyed else ())}
+    columns = [n for n in sorted(names) if not isinstance(held.words.get(n), PassingNames)]
+    operator = held.pieces.pop(key.text())
+    held.stalled[key.text()] = Stalled(
+        operator, failed[0], state.stage(), tuple(columns), failed[1]
+    )
