@@ -17,7 +17,7 @@ PYTHON = $(shell tools/find_python.sh)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo quick spark test nightly faults lint fix bench docs lock clean java broker browser classes kernels signatures
+.PHONY: help install demo quick spark test nightly faults lint fix bench docs tables lock clean java broker browser classes kernels signatures
 
 help: ## list the verbs
 	@echo "Streamgauge: standing queries with stated errors. Start with: make demo"
@@ -98,6 +98,9 @@ bench: java install ## compare with what one would use instead, workload spine
 docs: install ## check the links and run the examples of the documentation
 	@$(BIN)/python tools/check_links.py
 	@$(BIN)/python -m pytest -q --quick tests/test_docs.py src
+
+tables: install ## write the parts of the reference that are derived from the code
+	@$(BIN)/python tools/reference_tables.py --write
 
 lock: install ## resolve the versions of the developer tools anew
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade $(patsubst %,--extra %,$(subst $(COMMA), ,$(EXTRAS))) \

@@ -24,7 +24,7 @@ from bench.queries import calibrate
 from bench.report import Bar, Line, Report, short
 from bench.topics import count_committed, drop_topics, fill
 from streamgauge.engine.spark.jars import fetch
-from streamgauge.testing.kafka_broker import Broker
+from tests.kit.kafka_broker import Broker
 
 NAME = "connectors"
 WANTED_SHARE = 0.6

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bench.lab.burden import PrintedManager
+from bench.lab.filter_simulation import Count, Printed, adaptive, printed, static
 from streamgauge.filters.allocation import static_optimum
-from streamgauge.filters.burden import PrintedManager
 from streamgauge.filters.constraints import Constraints
-from streamgauge.filters.simulation import Count, Printed, adaptive, printed, static
 
 Floats = npt.NDArray[np.float64]
 

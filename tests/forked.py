@@ -16,7 +16,7 @@ from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 
 ROOT = Path(__file__).parents[1]
 

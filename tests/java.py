@@ -2,12 +2,14 @@
 
 Half of what a start of Spark costs is reading some ten thousand classes out of jars. The first run
 writes them to a file of the environment as Java keeps them in memory (class data sharing), and
-each later one maps that file: `python -m tests.java` does so, once for each set of jars.
+each later one maps that file: `python -m tests.java` does so where there is none that Java takes.
+Java takes none of another version of itself, nor one whose jars lay elsewhere or have changed.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -39,6 +41,20 @@ def driver_options() -> dict[str, str]:
     return {DRIVER: " ".join((SETTINGS[DRIVER], *spark_options()))}
 
 
+def usable(found: Path) -> bool:
+    """Whether the Java that Spark starts maps a file of classes; a driver would not say."""
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    # Half a file makes Java itself crash, and what it would leave is of no use.
+    tries = (*QUICK, "-Xshare:on", f"-XX:SharedArchiveFile={found}", "-XX:ErrorFile=/dev/null")
+    tried = subprocess.run(
+        [submit, "--version"],
+        env={**os.environ, "SPARK_SUBMIT_OPTS": " ".join(tries)},
+        capture_output=True,
+        check=False,
+    )
+    return tried.returncode == 0
+
+
 def write_archive() -> None:
     """Run a job on Spark, and have Java write down all classes that it used."""
     # Not above: what runs the job asks this module for options.
@@ -61,6 +77,8 @@ def write_archive() -> None:
 
 
 if __name__ == "__main__":
-    if not archive().exists():
+    if not usable(archive()):
+        # Java that was to map it would not write another one.
+        archive().unlink(missing_ok=True)
         print("Java writes down the classes of Spark, once, so that tests start it sooner")
         write_archive()

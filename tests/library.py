@@ -58,7 +58,13 @@ ASIDE = frozenset(
 # What tests read and do not import.
 BESIDE = {"tests/guarantees/test_quality.py": ("tests/golden/quality.csv",)}
 EVERYWHERE = "requirements-dev.lock"
-_TRIED_WITH = re.compile(r"^from (streamgauge\.checks|tests)\.(\w+) import", re.MULTILINE)
+# Packages that tests try pieces with, and where they are.
+SHARED = {
+    "streamgauge.checks": SRC / "checks",
+    "tests": ROOT / "tests",
+    "bench.lab": ROOT / "bench" / "lab",
+}
+_TRIED_WITH = re.compile(rf"^from ({'|'.join(SHARED)})\.(\w+) import", re.MULTILINE)
 
 Read = Callable[[Path], bytes]
 
@@ -85,11 +91,10 @@ def fingerprint(files: Iterable[Path], read: Read = digest) -> str:
 
 
 def _tried_with(test: Path) -> Iterator[Path]:
-    """A file of tests, the checks and shared tests it imports, and what it reads."""
+    """A file of tests, the checks, shared tests and baselines it imports, and what it reads."""
     yield test
     for package, name in _TRIED_WITH.findall(test.read_text(encoding="utf-8")):
-        folder = ROOT / "tests" if package == "tests" else SRC / "checks"
-        if (file := folder / f"{name}.py").exists():
+        if (file := SHARED[package] / f"{name}.py").exists():
             yield file
     for name in BESIDE.get(test.relative_to(ROOT).as_posix(), ()):
         yield ROOT / name

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 
 PATIENCE = 60
 USER = "agent"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 from tests.mosquitto_broker import Mosquitto
 
 paho = pytest.importorskip("paho.mqtt.client")

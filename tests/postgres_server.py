@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 
 DEBIAN = Path("/usr/lib/postgresql")
 SETTINGS = (

@@ -38,8 +38,20 @@ def test_a_fault_fits_the_tree(fault: Fault) -> None:
 def marks_of_tests(file: str) -> dict[str, str]:
     """The tests of a file, by name, with the text of the marks that each has."""
     body = ast.parse((ROOT / file).read_text(encoding="utf-8")).body
+    if file.startswith("src/"):
+        module = file.removeprefix("src/").removesuffix(".py").replace("/", ".")
+        return dict.fromkeys(with_doctests(body, module), "")
     whole = "".join(ast.unparse(node) for node in body if is_pytestmark(node))
     return dict(named_with_marks(body, "", whole))
+
+
+def with_doctests(body: list[ast.stmt], prefix: str) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            name = f"{prefix}.{node.name}"
+            if ">>> " in (ast.get_docstring(node) or ""):
+                yield name
+            yield from with_doctests(node.body, name)
 
 
 def is_pytestmark(node: ast.stmt) -> bool:
@@ -96,7 +108,7 @@ def test_the_test_that_the_list_names_comes_first_and_alone() -> None:
     assert [run.arguments for run in known] == [("-m", "not nightly", "tests/test_a.py::test_b")]
     first, second, *_ = Plan(known=False, nightly=False, most=9.0, reach=reach).runs(fault)
     assert first == known[0]
-    assert second.arguments == ("--quick", "tests/kernel/test_columns.py")
+    assert second.arguments == ("--quick", "src/streamgauge/kernel/columns.py")
 
 
 def test_without_a_record_names_say_which_tests_are_near(tmp_path: Path) -> None:
@@ -105,6 +117,7 @@ def test_without_a_record_names_say_which_tests_are_near(tmp_path: Path) -> None
         (tmp_path / "tests" / name).write_text("from streamgauge.kernel.time import instant\n")
     found = list(likely(fault_at("src/streamgauge/kernel/time.py", "x"), tmp_path))
     assert found == [
+        ["src/streamgauge/kernel/time.py"],
         ["tests/kernel/test_time.py", "tests/kernel/test_time_zones.py"],
         ["tests/plan/test_plan.py"],
         ["tests/kernel"],

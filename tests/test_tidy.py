@@ -76,7 +76,7 @@ BANS = (
     Ban("print", "a return value; only the command line writes to the terminal", ("cli",)),
 )
 TEST_BANS = (
-    Ban("time.sleep", "streamgauge.testing.waiting.wait_until, or a clock moved by hand"),
+    Ban("time.sleep", "streamgauge.checks.waiting.wait_until, or a clock moved by hand"),
     Ban("random", "hypothesis, or numpy.random.Generator with a fixed seed"),
     Ban("numpy.random.seed", "numpy.random.Generator with a fixed seed"),
 )
@@ -251,6 +251,53 @@ def test_functions_are_short() -> None:
         for name in LONG_FUNCTIONS
         if lengths.get(name, 0) <= FUNCTION_CAP
     )
+
+
+def imported(module: Module) -> set[str]:
+    """Dotted names of all that a file imports, with and without the last part."""
+    found = set()
+    for node in module.nodes:
+        if isinstance(node, ast.Import):
+            found.update(name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(node.module or "")
+            found.update(f"{node.module}.{name.name}" for name in node.names)
+    return found
+
+
+def unused(found: tuple[Module, ...], public: str) -> Iterator[str]:
+    """Modules that no other imports or loads by name, and that no page or verb names."""
+    importing = [(module.name, module.text, imported(module)) for module in found]
+    for module in found:
+        name = ".".join(Path("streamgauge", module.name).with_suffix("").parts)
+        last = Path(module.name).stem
+        loaded = re.compile(rf'"{last}"|"{last}\.py"|\.{last}["\':]')
+        if last.startswith("__") or re.search(rf"{re.escape(name)}\b", public):
+            continue
+        if not any(
+            name in imports or loaded.search(text)
+            for other, text, imports in importing
+            if other != module.name
+        ):
+            yield f"{module.name}: tests and benches alone use it; its place is with them"
+
+
+def test_modules_have_users() -> None:
+    pages = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.py")]
+    pages += [ROOT / name for name in ("README.md", "Makefile", "pyproject.toml")]
+    report(unused(modules(), "".join(page.read_text(encoding="utf-8") for page in pages)))
+
+
+def test_a_module_without_users_is_found() -> None:
+    texts = {
+        "a.py": "from streamgauge import b",
+        "b.py": "import importlib\nimportlib.import_module(f'streamgauge.c')",
+        "c.py": "",
+        "d.py": "",
+        "e.py": "from streamgauge import e",
+    }
+    found = tuple(Module(name, text, ast.parse(text)) for name, text in texts.items())
+    assert [line.partition(":")[0] for line in unused(found, "`streamgauge.a`")] == ["d.py", "e.py"]
 
 
 def test_modules_have_docstrings() -> None:

@@ -128,11 +128,12 @@ def _importers(root: Path, names: Iterable[str], folder: str = "src") -> list[st
 
 
 def likely(fault: Fault, root: Path) -> Iterator[list[str]]:
-    """Files of tests in groups: those that the fault names, then those nearest to its file."""
+    """Files of tests in groups: what the fault names, its own doctests, what is near."""
     place = Path(fault.file.removeprefix(PACKAGE))
     tests = root / "tests"
     groups: list[Iterable[str]] = [fault.tests]
     if place.suffix == ".py":
+        groups.append([fault.file])
         name = f"test_{place.stem}"
         mirror = [*tests.rglob(f"{name}.py"), *sorted(tests.rglob(f"{name}_*.py"))]
         groups.append(path.relative_to(root).as_posix() for path in mirror)

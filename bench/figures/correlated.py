@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.figures import Figure
-from streamgauge.synopses.correlated.baselines import (
+from bench.lab.correlated_baselines import (
     equal_depth,
     equal_width,
     exact,

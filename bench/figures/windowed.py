@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from bench.figures import Figure
+from bench.lab.daba import Daba
+from bench.lab.two_stacks import TwoStacks
 from streamgauge.synopses.questions import Count, Question, Sum, Variance
 from streamgauge.synopses.windowed.eh import ExponentialHistogram
 from streamgauge.synopses.windowed.eh_count import EhCount
@@ -21,8 +23,6 @@ from streamgauge.synopses.windowed.eh_sum import EhSum
 from streamgauge.synopses.windowed.eh_variance import EhVariance
 from streamgauge.synopses.windowed.similarity import Similarity
 from streamgauge.synopses.windowed.window_extreme import WindowExtreme
-from streamgauge.windows.daba import Daba
-from streamgauge.windows.two_stacks import TwoStacks
 
 
 def figures() -> list[Figure]:

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from streamgauge.alerts.watcher import Watcher
+from streamgauge.checks.waiting import wait_until
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
-from streamgauge.testing.waiting import wait_until
 from tests.alerts.world import Plant
 from tests.owner import as_owner
 
@@ -51,7 +51,7 @@ def test_an_alert_is_created_raised_shown_and_dropped(client: httpx.Client, plan
         made = client.post("/v1/alerts", json=HOT)
         assert (made.status_code, made.json()["status"]) == (201, "waiting")
         plant.read(120, 120)
-        shown = wait_until(lambda: settled(client), 20, what="a delivery that waits")
+        shown = wait_until(lambda: settled(client), 60, what="a delivery that waits")
         assert shown is not None
         assert (shown["raised"], shown["watched"], shown["total"]) == (1, True, 1)
         (alert,) = shown["alerts"]

@@ -24,13 +24,13 @@ from streamgauge.alerts.watcher import Watcher, watched
 from streamgauge.alerts.webhook_sender import WebhookSender
 from streamgauge.audit.auditor import FOLDER as AUDITED
 from streamgauge.audit.ledger import Alarm, Ledger
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.kernel.files import write_json
 from streamgauge.log.home import Home
 from streamgauge.plan.alert import Target
 from streamgauge.results import follower
 from streamgauge.results.change_log import epochs_after
-from streamgauge.testing.waiting import wait_until
 from tests.alerts.world import Plant, Receiver
 
 pytestmark = pytest.mark.slow
@@ -117,7 +117,7 @@ def test_a_crossing_is_told_with_the_answer_and_its_bar(
     plant.read(120, 95, 101, 80, 80)
     catch_up(watcher)
     assert told(plant, "hot") == [(2, "cleared")]
-    wait_until(lambda: len(list(mail.glob("*.eml"))) == 2, 20, what="two messages")
+    wait_until(lambda: len(list(mail.glob("*.eml"))) == 2, 60, what="two messages")
     (first,) = mail.glob("*-1.eml")
     message = message_from_bytes(first.read_bytes())
     assert message["Subject"] == "hot raised: heat certainly above 100, cleared below 90"
@@ -213,10 +213,10 @@ def test_a_webhook_is_tried_until_it_says_yes_and_holds_nobody_up(plant: Plant, 
             f"DELIVER TO WEBHOOK '{slow.url}' AND TO MAIL '{mail}' FOR 'ops@example.org'"
         )
         plant.read(120, 80, 80)
-        wait_until(lambda: len(slow.ids()) == 2, 20, what="both crossings")
-        wait_until(lambda: len(list(mail.glob("*.eml"))) == 2, 20, what="both messages")
+        wait_until(lambda: len(slow.ids()) == 2, 60, what="both crossings")
+        wait_until(lambda: len(list(mail.glob("*.eml"))) == 2, 60, what="both messages")
         assert [body["state"] for _, body in slow.got] == ["raised"] * 3 + ["cleared"]
-        wait_until(lambda: not report.read(plant.gauge.home).waiting, 20, what="an empty outbox")
+        wait_until(lambda: not report.read(plant.gauge.home).waiting, 60, what="an empty outbox")
 
 
 def test_what_waits_is_told_with_the_reason_and_goes_with_its_alert(
@@ -236,13 +236,13 @@ def test_what_waits_is_told_with_the_reason_and_goes_with_its_alert(
             found = report.read(plant.gauge.home).targets
             return found[0] if found and found[0].tries else None
 
-        waiting = wait_until(failing, 20, what="a failure")
+        waiting = wait_until(failing, 60, what="a failure")
         assert waiting is not None
         assert (waiting.waiting, waiting.reason) == (1, "the receiver said 503")
         assert "s3cret" not in str(waiting.as_dict())
         plant.gauge.sql("DROP ALERT hot")
         plant.step()
-        wait_until(lambda: not report.read(plant.gauge.home).waiting, 20, what="nothing waiting")
+        wait_until(lambda: not report.read(plant.gauge.home).waiting, 60, what="nothing waiting")
 
 
 def test_an_alert_made_again_has_other_ids(plant: Plant, watcher: Watcher, mail: Path) -> None:
@@ -375,10 +375,10 @@ def test_a_disk_that_takes_nothing_for_a_while_stops_no_lane(plant: Plant, tmp_p
         plant.step()
         noted.mkdir()
         plant.read(120, 120)
-        wait_until(lambda: len(receiver.got) == 1, 20, what="the first")
+        wait_until(lambda: len(receiver.got) == 1, 60, what="the first")
         noted.rmdir()
         plant.read(80, 80)
-        wait_until(lambda: len(receiver.got) == 2, 20, what="the second")
+        wait_until(lambda: len(receiver.got) == 2, 60, what="the second")
         assert watcher.finish()
     assert len(receiver.ids()) == 2
 
@@ -470,5 +470,5 @@ def test_a_directory_that_cannot_be_is_told_without_its_place(
     plant.read(120, 120)
     catch_up(watcher)
     (lane,) = watcher.outbox.lanes.values()
-    wait_until(lambda: lane.tries > 0, 20, what="an attempt")
+    wait_until(lambda: lane.tries > 0, 60, what="an attempt")
     assert lane.reason == "No such file or directory"

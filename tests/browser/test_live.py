@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.server.serving import Server
-from streamgauge.testing.waiting import wait_until
 from tests.browser.conftest import SENSOR, TOKENS, Complaints, Scene, Serve, show
 
 pytestmark = pytest.mark.browser
@@ -174,7 +174,7 @@ def test_a_token_opens_the_page_as_far_as_its_role_goes(
     page.get_by_role("textbox", name="Token").fill("author-0123")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Pause").click()
-    wait_until(lambda: _status(scene) == "paused", 20, what="the pause")
+    wait_until(lambda: _status(scene) == "paused", 60, what="the pause")
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import answers, as_answers
 from streamgauge.results.row_blocks import as_row_changes, row_changes
 from streamgauge.sources.plant import Plant, PlantWriter
-from streamgauge.testing.waiting import wait_until
 from tests import forked
 from tests.chaos import victim as undying
 from tests.chaos.victim import VIEWS, all_given

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import commits
-from streamgauge.testing.waiting import wait_until
 from tests import forked
 from tests.chaos.replay_victim import main
 

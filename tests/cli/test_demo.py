@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.cli import demo, draw, warm
 from streamgauge.cli import story as plot
 from streamgauge.cli.plant_questions import (
@@ -35,7 +36,6 @@ from streamgauge.log.home import Home
 from streamgauge.server.settings import Settings
 from streamgauge.server.story import Stage
 from streamgauge.sources.plant import Plant
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

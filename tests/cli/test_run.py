@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.cli import launch
 from streamgauge.cli import run as run_module
 from streamgauge.cli.options import console
@@ -20,7 +21,6 @@ from streamgauge.engine.local import LocalEngine
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log import lock
 from streamgauge.log.feeding import Feeding, note_feeding
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +56,7 @@ def when(condition: Callable[[], object], number: signal.Signals) -> Iterator[No
     """Send this process a signal once a condition holds."""
 
     def send() -> None:
-        wait_until(condition, 30)
+        wait_until(condition, 60)
         os.kill(os.getpid(), number)
 
     thread = threading.Thread(target=send, daemon=True)

@@ -22,9 +22,9 @@ from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.cli.reading import expected_registry
 from streamgauge.cli.repl import Repl, StatementCompleter
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

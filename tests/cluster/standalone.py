@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyspark
 
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 from tests.java import spark_options
 
 SPARK = Path(pyspark.__file__).parent

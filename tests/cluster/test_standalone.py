@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 from tests.chaos.killing import (
     Given,
     Undisturbed,

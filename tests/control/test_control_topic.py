@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.control.control_topic import ControlTopic
 from streamgauge.control.ledger import Ledger
 from streamgauge.kernel.files import read_json
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.sources.plant import Plant, PlantWriter
-from streamgauge.testing.waiting import wait_until
 from tests import forked
 from tests.command import streamgauge
 from tests.kafka_broker import kafka

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.coordinator.agents import Refusal
 from streamgauge.coordinator.claims import NO_CLAIMS, Claims
 from streamgauge.coordinator.door_http import HttpDoor
@@ -23,7 +24,6 @@ from streamgauge.coordinator.options import Address, Options
 from streamgauge.coordinator.tokens import Tokens
 from streamgauge.edge.protocol import MAX_BYTES, Reply, Report
 from streamgauge.kernel.errors import BindError, EngineFailure, SourceFailure
-from streamgauge.testing.waiting import wait_until
 from tests.coordinator.world import STREAM
 
 pytestmark = pytest.mark.slow
@@ -273,6 +273,6 @@ def test_agents_show_certificates(clerk: Clerk, tmp_path: Path) -> None:
                 return True
             return False
 
-    assert wait_until(turned_away, 30, what="a client without a certificate to be turned away")
+    assert wait_until(turned_away, 60, what="a client without a certificate to be turned away")
     assert len(clerk.taken) == 1
     door.stop()

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.coordinator.agents import Refusal
 from streamgauge.coordinator.claims import NO_CLAIMS, Claims
 from streamgauge.coordinator.door_mqtt import MqttDoor
 from streamgauge.coordinator.options import Address, Options
 from streamgauge.edge.protocol import Reply, Report
-from streamgauge.testing.waiting import wait_until
 from tests.coordinator.world import STREAM
 from tests.mosquitto_broker import Mosquitto, free_port
 
@@ -46,7 +46,7 @@ class Client:
         self.client.on_message = lambda _c, _d, m: self.heard.put((m.topic, m.payload))
         self.client.connect("127.0.0.1", port)
         self.client.loop_start()
-        wait_until(self.client.is_connected, 30)
+        wait_until(self.client.is_connected, 60)
         for agent in agents:
             self.client.subscribe(f"streamgauge/v1/hosts/down/{agent}", 1)
 
@@ -94,14 +94,14 @@ def test_what_is_refused_is_not_answered(broker: Mosquitto, door: MqttDoor) -> N
     client.send("unwanted", report("unwanted", 1))
     client.send("a", report("a", 2))
     assert Reply.decode(client.heard.get(timeout=30)[1]).ack == 2
-    wait_until(lambda: door.refused == 3, 30, what="three refusals")
+    wait_until(lambda: door.refused == 3, 60, what="three refusals")
     assert client.heard.empty()
     client.stop()
 
 
 def test_the_door_comes_back_with_the_broker(broker: Mosquitto, door: MqttDoor) -> None:
     broker.stop()
-    wait_until(lambda: not door.ready.is_set(), 30, what="the connection to be lost")
+    wait_until(lambda: not door.ready.is_set(), 60, what="the connection to be lost")
     broker.start()
     assert door.ready.wait(60)
     client = Client(broker.port, "a")

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.cli import main
 from streamgauge.cli.project import bring, load_project
 from streamgauge.cli.reading import expected_registry
-from streamgauge.testing.waiting import wait_until
 from tools.check_links import ROOT
 
 pytestmark = pytest.mark.slow

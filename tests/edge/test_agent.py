@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.edge.agent import Agent
 from streamgauge.edge.link import LinkDown, LinkRefused
 from streamgauge.edge.readings import Iterated, Reading
 from streamgauge.edge.spool import SpoolFailure
 from streamgauge.kernel.errors import BindError
-from streamgauge.testing.waiting import wait_until
 from tests.edge.doors import SafeDesk
 
 pytestmark = pytest.mark.slow

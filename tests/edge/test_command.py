@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.filters_agent import run_command, walk_lines
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 from tests.edge.doors import HttpDoor, refusal
 
 pytestmark = pytest.mark.kills

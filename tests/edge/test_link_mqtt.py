@@ -9,13 +9,13 @@ import pytest
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.edge.agent import Agent
 from streamgauge.edge.link import Credentials, LinkDown, LinkRefused
 from streamgauge.edge.link_mqtt import MqttLink
 from streamgauge.edge.protocol import Reply, Report
 from streamgauge.edge.readings import Reading, open_readings
 from streamgauge.edge.readings_mqtt import WAITING, MqttReadings
-from streamgauge.testing.waiting import wait_until
 from tests.edge.doors import MqttDoor, SafeDesk, broker
 
 pytestmark = pytest.mark.broker

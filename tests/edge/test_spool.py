@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.edge.protocol import Report
 from streamgauge.edge.spool import FILE, Spool, SpoolFailure
 from streamgauge.filters.bound import EVERY_READING, NOTHING, Grant, Update
 from streamgauge.kernel.errors import SourceFailure, StateTooOld
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.kills
 ROOT = Path(__file__).resolve().parents[2]
@@ -226,7 +226,7 @@ def test_what_was_appended_survives_kills_in_the_middle_of_appends(tmp_path: Pat
             rest = child.stdout.read().splitlines(keepends=True)
             whole = [line for line in [*lines, *rest] if line.endswith(b"\n")]
             told = int(whole[-1])
-            wait_until(lambda c=child: c.poll() is not None, 30, what="the killed child")
+            wait_until(lambda c=child: c.poll() is not None, 60, what="the killed child")
         spool = Spool("pump", tmp_path / "state")
         assert boot in (None, spool.boot)
         boot = spool.boot

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 from tests.edge_faults.scene import PATIENCE, QUESTIONS, Scene
 from tests.edge_faults.truth import Verdict
 

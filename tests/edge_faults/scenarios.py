@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Callable
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.time import SECOND
-from streamgauge.testing.waiting import wait_until
 from tests.edge_faults.job import SITES
 from tests.edge_faults.scene import Scene, now
 from tests.edge_faults.truth import Readings, marked

@@ -8,10 +8,10 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import NamedTuple
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.contracts.answer import Answer
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import answers, as_answers
-from streamgauge.testing.waiting import wait_until
 from tests import forked
 from tests.edge_faults.job import SITES, TAGS, TICK
 from tests.edge_faults.job import main as run_job

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.edge.agent import Agent
-from streamgauge.testing.waiting import wait_until
 from tests.kafka_broker import kafka
 
 pytestmark = [pytest.mark.jvm, pytest.mark.broker]

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 from tests.relay import (
     DELAY,
     FAULTS,
@@ -144,11 +144,11 @@ def test_bytes_pass_are_swallowed_and_cut(echo: Echo) -> None:
         with socket.create_connection(("127.0.0.1", relay.port), timeout=30) as client:
             client.sendall(b"POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\none")
             assert client.recv(100).startswith(b"HTTP/1.0 200")
-        wait_until(lambda: not relay._live, 30, what="the connection to be gone")
+        wait_until(lambda: not relay._live, 60, what="the connection to be gone")
         relay.hole.set()
         with socket.create_connection(("127.0.0.1", relay.port), timeout=30) as client:
             client.sendall(b"POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\ntwo")
-            wait_until(lambda: len(relay._live) >= 2, 30, what="a connection")
+            wait_until(lambda: len(relay._live) >= 2, 60, what="a connection")
             relay.cut()
             assert client.recv(100) == b""
         relay.target = None

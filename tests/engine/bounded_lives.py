@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from streamgauge.contracts.contract import Contract
-from streamgauge.engine.reference import Arrival, Row
 from streamgauge.kernel.time import DAY, HOUR, SECOND, Instant
 from streamgauge.operators.aggregate import Aggregate, count
 from streamgauge.operators.predicate import Predicate, col
@@ -23,8 +22,9 @@ from streamgauge.plan.query import Query, every, on_change
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.streams.table import Table
-from streamgauge.testing.deferrals import HOLDINGS, TABLE, DeferredLife, TableRows
-from streamgauge.testing.strategies import START
+from tests.kit.deferrals import HOLDINGS, TABLE, DeferredLife, TableRows
+from tests.kit.strategies import START
+from tests.oracles.reference import Arrival, Row
 
 SCHEMA = Schema.of(host="string", site="int", ts="time", value="float", width="float")
 HOSTS = ("web-1", "web-2", "db", "mail")

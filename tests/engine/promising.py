@@ -12,7 +12,6 @@ from hypothesis.strategies import SearchStrategy
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine import shard
-from streamgauge.engine.reference import Arrival
 from streamgauge.kernel.time import SECOND
 from streamgauge.language.parse import parse
 from streamgauge.log.home import Home
@@ -24,8 +23,9 @@ from streamgauge.promise.summary import Summary
 from streamgauge.results.change_log import answers, as_answers
 from streamgauge.results.row_blocks import row_changes
 from streamgauge.streams.stream import Late
-from streamgauge.testing.feeds import Feed, Split, feeds
-from streamgauge.testing.replay import run_pages, write_pages
+from tests.kit.feeds import Feed, Split, feeds
+from tests.kit.replay import run_pages, write_pages
+from tests.oracles.reference import Arrival
 
 SUMMARIES = tuple(
     Summary(f"{stream}_{column}", stream, column, 4 * SECOND, rate=2, depth=3)

@@ -14,8 +14,6 @@ import pyarrow.parquet as pq
 import streamgauge as sg
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine.lanes import NO_PEAK
-from streamgauge.engine.reference import Arrival, Row, evaluate
-from streamgauge.engine.reference_rows import Version, World, answers, columns_of, relation
 from streamgauge.kernel.time import SECOND, instant
 from streamgauge.log.journal import Journal, Page
 from streamgauge.log.segments import write_parquet
@@ -23,10 +21,12 @@ from streamgauge.plan.view import View
 from streamgauge.results.change_log import as_answers
 from streamgauge.results.row_blocks import HEAD
 from streamgauge.streams.schema import Schema
-from streamgauge.testing.replay import same_answer, sort_key
-from streamgauge.testing.rows import Bag, alike, table_of, tuples_of
-from streamgauge.testing.strategies import as_arrow
 from streamgauge.windows.window import BEGINNING
+from tests.kit.replay import same_answer, sort_key
+from tests.kit.rows import Bag, alike, table_of, tuples_of
+from tests.kit.strategies import as_arrow
+from tests.oracles.reference import Arrival, Row, evaluate
+from tests.oracles.rows import Version, World, answers, columns_of, relation
 
 START = instant("2026-01-01T00:00:00Z")
 _HEAD = len(HEAD.names)

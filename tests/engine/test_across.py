@@ -14,7 +14,6 @@ from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.contract import Contract
 from streamgauge.engine import shard
 from streamgauge.engine.latest import latest_answers
-from streamgauge.engine.reference import Arrival, Row
 from streamgauge.kernel.time import DAY, SECOND, instant
 from streamgauge.log.home import Home
 from streamgauge.operators.aggregate import Aggregate
@@ -24,8 +23,9 @@ from streamgauge.plan.query import Query, every, on_change, on_close
 from streamgauge.results.change_log import answers, as_answers
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.replay import run_pages, write_pages
 from streamgauge.windows.window import Landmark, Range, Window
+from tests.kit.replay import run_pages, write_pages
+from tests.oracles.reference import Arrival, Row
 
 pytestmark = pytest.mark.slow
 

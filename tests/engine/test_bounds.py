@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine import shard
 from streamgauge.engine.latest import latest_answers
-from streamgauge.engine.reference import evaluate
 from streamgauge.log.commits import answer_files
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import answers, as_answers
-from streamgauge.testing.deferrals import DeferredLife
-from streamgauge.testing.replay import replay, run_pages, same_answer, sort_key, write_pages
-from streamgauge.testing.strategies import Workload, resplit
 from tests.engine.bounded_lives import bounded_lives
+from tests.kit.deferrals import DeferredLife
+from tests.kit.replay import replay, run_pages, same_answer, sort_key, write_pages
+from tests.kit.strategies import Workload, resplit
+from tests.oracles.reference import evaluate
 from tests.profile import examples
 
 pytestmark = pytest.mark.slow

@@ -18,10 +18,10 @@ from streamgauge.engine import state as wire
 from streamgauge.engine.latest import latest_answers
 from streamgauge.log.commits import state_files
 from streamgauge.results.change_log import as_answers
-from streamgauge.testing.strategies import as_arrow
 from tests.engine.bounded_lives import SCHEMA, Shape
 from tests.engine.test_wire_golden import home_around, kept
 from tests.goldens import GOLDEN, assert_answers_kept, assert_golden, regolding
+from tests.kit.strategies import as_arrow
 
 pytestmark = pytest.mark.slow
 

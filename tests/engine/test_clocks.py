@@ -18,7 +18,6 @@ from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.clocks import clock_of, closed_by
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lander import Lander
-from streamgauge.engine.reference import Arrival
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.log.inbox import submit
@@ -29,9 +28,10 @@ from streamgauge.plan.registry import Registry
 from streamgauge.results.change_log import answers
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.deferrals import DeferredLife
-from streamgauge.testing.replay import run_pages, write_pages
 from tests.engine.bounded_lives import bounded_lives
+from tests.kit.deferrals import DeferredLife
+from tests.kit.replay import run_pages, write_pages
+from tests.oracles.reference import Arrival
 from tests.profile import examples
 
 QUERIES = 5_000
@@ -61,14 +61,18 @@ def _epoch(home: Home, lander: Lander) -> Page:
 
 
 def _planning(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Counts how often a shard plans what is registered."""
-    planned, count = shard._planned, [0]
+    """Counts how often a shard plans what is registered, or what has changed of it."""
+    count = [0]
 
-    def counted(*args: Any) -> Any:
-        count[0] += 1
-        return planned(*args)
+    def counting(planned: Any) -> Any:
+        def counted(*args: Any) -> Any:
+            count[0] += 1
+            return planned(*args)
 
-    monkeypatch.setattr(shard, "_planned", counted)
+        return counted
+
+    for name in ("_planned", "_change_operators"):
+        monkeypatch.setattr(shard, name, counting(getattr(shard, name)))
     return count
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.contract import Contract
-from streamgauge.engine.reference import Arrival, Row, evaluate
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import DAY, SECOND, instant
 from streamgauge.operators.aggregate import Aggregate, count_when, sum_when
@@ -19,8 +18,9 @@ from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.synopses.correlated.compared import CutRank, KeptPairs
 from streamgauge.synopses.questions import Rank
-from streamgauge.testing.replay import replay, same_answer, sort_key
 from streamgauge.windows.window import Landmark, Range
+from tests.kit.replay import replay, same_answer, sort_key
+from tests.oracles.reference import Arrival, Row, evaluate
 
 pytestmark = pytest.mark.slow
 

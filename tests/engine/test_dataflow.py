@@ -14,20 +14,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.engine.progress import UNSTARTED
-from streamgauge.engine.reference import History, Row
-from streamgauge.engine.reference_rows import World, relation
-from streamgauge.engine.reference_windows import DROPPED, Landed
 from streamgauge.engine.store import Store, empty_store, merged
 from streamgauge.kernel.time import SECOND
 from streamgauge.operators.delta import Delta, joined
 from streamgauge.operators.functions import in_force as functions_allowed
 from streamgauge.plan.nodes import Node, Resampled, Scan
 from streamgauge.streams.stream import Stream
-from streamgauge.testing.feeds import FUNCTIONS, GIVEN, METERS, ROOMS, Feed, Split, feeds, splits
-from streamgauge.testing.plans import KINDS, plans
-from streamgauge.testing.rows import alike, bag_at, table_of
 from streamgauge.work.relations.dataflow import Dataflow, Folded
 from streamgauge.work.relations.resample import followers, in_force
+from tests.kit.feeds import FUNCTIONS, GIVEN, METERS, ROOMS, Feed, Split, feeds, splits
+from tests.kit.plans import KINDS, plans
+from tests.kit.rows import alike, bag_at, table_of
+from tests.oracles.reference import History, Row
+from tests.oracles.rows import World, relation
+from tests.oracles.windows import DROPPED, Landed
 
 pytestmark = pytest.mark.slow
 

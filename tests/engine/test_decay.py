@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine.latest import latest_answers
-from streamgauge.engine.reference import Arrival, Row, evaluate
 from streamgauge.kernel.errors import UnsupportedWindow
 from streamgauge.kernel.time import DAY, SECOND
 from streamgauge.log.home import Home
@@ -21,9 +20,10 @@ from streamgauge.operators.aggregate import avg, count, maximum, median, stddev,
 from streamgauge.operators.predicate import col
 from streamgauge.plan.query import Query, every, on_change
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.replay import replay, same_answer, sort_key
-from streamgauge.testing.strategies import SCHEMA, START, row_lists
 from streamgauge.windows.window import Decay, Session
+from tests.kit.replay import replay, same_answer, sort_key
+from tests.kit.strategies import SCHEMA, START, row_lists
+from tests.oracles.reference import Arrival, Row, evaluate
 
 pytestmark = pytest.mark.slow
 

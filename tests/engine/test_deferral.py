@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine import shard
 from streamgauge.engine.latest import latest_answers
-from streamgauge.engine.reference import evaluate
 from streamgauge.kernel.time import DAY
 from streamgauge.log.home import Home
 from streamgauge.results.change_log import answers, as_answers
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.deferrals import DeferredLife, deferred_lives
-from streamgauge.testing.replay import (
+from tests.kit.deferrals import DeferredLife, deferred_lives
+from tests.kit.replay import (
     replay,
     run_pages,
     same_answer,
@@ -28,7 +27,8 @@ from streamgauge.testing.replay import (
     sort_key,
     write_pages,
 )
-from streamgauge.testing.strategies import SCHEMA, Workload, resplit
+from tests.kit.strategies import SCHEMA, Workload, resplit
+from tests.oracles.reference import evaluate
 from tests.profile import examples
 
 pytestmark = pytest.mark.slow

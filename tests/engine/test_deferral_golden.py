@@ -22,10 +22,10 @@ from streamgauge.engine.latest import latest_answers
 from streamgauge.kernel.wire import unpack
 from streamgauge.log.commits import state_files
 from streamgauge.plan.over import Over
-from streamgauge.testing.deferrals import Shape
-from streamgauge.testing.strategies import SCHEMA, as_arrow
 from tests.engine.test_wire_golden import home_around, kept
 from tests.goldens import GOLDEN, assert_answers_kept, assert_golden, regolding
+from tests.kit.deferrals import Shape
+from tests.kit.strategies import SCHEMA, as_arrow
 
 pytestmark = pytest.mark.slow
 

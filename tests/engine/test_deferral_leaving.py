@@ -22,18 +22,18 @@ from streamgauge.drift import pools
 from streamgauge.engine import shard
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.latest import latest_answers
-from streamgauge.engine.reference import Row
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.plan.members import Members
 from streamgauge.plan.over import Over
 from streamgauge.plan.query import Query
 from streamgauge.results.change_log import answers, as_answers
-from streamgauge.testing.deferrals import DeferredLife, deferred_lives
-from streamgauge.testing.replay import run_pages, write_pages
-from streamgauge.testing.strategies import START
 from tests.engine.test_deferral import check
 from tests.engine.test_deferral_life import BOOKS, PLANT, Life, do, held, rows, said, watched
+from tests.kit.deferrals import DeferredLife, deferred_lives
+from tests.kit.replay import run_pages, write_pages
+from tests.kit.strategies import START
+from tests.oracles.reference import Row
 from tests.profile import examples
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,6 @@ from streamgauge.contracts.answer import Answer
 from streamgauge.engine import pieces, shard
 from streamgauge.engine import state as wire
 from streamgauge.engine.latest import latest_answers
-from streamgauge.engine.reference import Arrival, Row, evaluate
 from streamgauge.kernel.time import DAY, SECOND
 from streamgauge.log.commits import state_files
 from streamgauge.log.home import Home
@@ -23,11 +22,12 @@ from streamgauge.plan.over import Over
 from streamgauge.plan.query import Query
 from streamgauge.results.change_log import answers, as_answers
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.deferrals import HOLDINGS, TABLE, DeferredLife
-from streamgauge.testing.replay import run_pages, write_pages
-from streamgauge.testing.strategies import SCHEMA, START
 from streamgauge.work.deferral.operator import DeferralOperator
 from tests.engine.test_deferral import compare
+from tests.kit.deferrals import HOLDINGS, TABLE, DeferredLife
+from tests.kit.replay import run_pages, write_pages
+from tests.kit.strategies import SCHEMA, START
+from tests.oracles.reference import Arrival, Row, evaluate
 
 pytestmark = pytest.mark.slow
 

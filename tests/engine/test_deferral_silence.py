@@ -14,10 +14,10 @@ from streamgauge.drift.paths import PATH, estimate, learned_gap, take_in
 from streamgauge.kernel.time import SECOND
 from streamgauge.plan.over import Over
 from streamgauge.results.change_log import as_answers
-from streamgauge.testing.strategies import START
 from streamgauge.work.deferral.operator import DeferralOperator
 from streamgauge.work.deferral.state import pack_deferral, unpack_deferral
 from streamgauge.work.deferral.technique import DeferralKey
+from tests.kit.strategies import START
 
 pytestmark = pytest.mark.slow
 

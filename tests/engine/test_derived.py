@@ -10,7 +10,6 @@ import pytest
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine import shard
-from streamgauge.engine.reference import Arrival, Row, evaluate
 from streamgauge.kernel.allowed import Allowed
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import MINUTE, SECOND
@@ -26,8 +25,9 @@ from streamgauge.plan.sharing import share
 from streamgauge.results.change_log import answers, as_answers
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
-from streamgauge.testing.replay import replay, run_pages, write_pages
 from streamgauge.windows.window import Range
+from tests.kit.replay import replay, run_pages, write_pages
+from tests.oracles.reference import Arrival, Row, evaluate
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,6 @@ import pytest
 
 import streamgauge as sg
 from streamgauge.contracts.answer import Answer
-from streamgauge.engine.reference import Arrival, Row
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.time import DAY, SECOND, instant
 from streamgauge.plan.query import Query
@@ -18,7 +17,8 @@ from streamgauge.plan.registry import Registry
 from streamgauge.plan.seeds import VARIABLE
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.replay import replay
+from tests.kit.replay import replay
+from tests.oracles.reference import Arrival, Row
 
 START = instant("2026-01-01T00:00:00Z")
 SCHEMA = Schema.of(ts="time", text="string", whole="int", real="float", truth="bool", seen="time")

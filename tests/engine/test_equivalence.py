@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.contracts.answer import Answer
-from streamgauge.engine.reference import evaluate
 from streamgauge.kernel.time import DAY
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.replay import replay, same_answer, sort_key
-from streamgauge.testing.strategies import SCHEMA, Workload, resplit, workloads
+from tests.kit.replay import replay, same_answer, sort_key
+from tests.kit.strategies import SCHEMA, Workload, resplit, workloads
+from tests.oracles.reference import evaluate
 from tests.profile import examples
 
 pytestmark = pytest.mark.slow

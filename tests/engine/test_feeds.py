@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.engine.feeds import Feeds
 from streamgauge.kernel.errors import EngineFailure, SourceFailure
 from streamgauge.log.feeding import feeding_of
 from streamgauge.log.home import Home
 from streamgauge.log.replay import ReplayWriter
-from streamgauge.testing.waiting import wait_until
 from tests.mosquitto_broker import Mosquitto
 from tests.mqtt_publishing import PATIENCE
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.engine.catalog import expected_registry
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.kernel.time import SECOND, instant
@@ -17,7 +18,6 @@ from streamgauge.log import inbox
 from streamgauge.log.home import Home
 from streamgauge.log.segments import write_parquet
 from streamgauge.results.change_log import as_answers
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -156,9 +156,9 @@ def test_subscribers_see_each_answer_once_and_may_come_back(tmp_path: Path) -> N
     gauge.drain(timeout=60)
     seen += list(gauge.subscribe("t", since_epoch=seen[-1].epoch, timeout=0))
     assert [second(a) for a in seen] == list(range(1, 30))
-    wait_until(lambda: sum(t.num_rows for t in tables) == 29, 30, what="the callback")
+    wait_until(lambda: sum(t.num_rows for t in tables) == 29, 60, what="the callback")
     stored = tmp_path / "sink"
-    wait_until(lambda: pq.read_table(stored).num_rows == 29, 30, what="the sink")
+    wait_until(lambda: pq.read_table(stored).num_rows == 29, 60, what="the sink")
     assert gauge.export(stored) == []
     frame = gauge.answers("t").to_pandas()
     assert frame["value"].iloc[-1] == 27 + 28 + 29

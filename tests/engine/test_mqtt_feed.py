@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import BindError
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
-from streamgauge.testing.waiting import wait_until
 from tests import forked
 from tests.engine.mqtt_job import SCHEMA, declared, main
 from tests.mosquitto_broker import Mosquitto

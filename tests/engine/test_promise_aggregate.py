@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.contracts.answer import Answer
-from streamgauge.engine.reference import Row
 from streamgauge.streams.schema import Schema
-from streamgauge.testing.feeds import splits
-from streamgauge.testing.replay import same_answer
 from tests.engine.promising import asked, growing, pages_of, ran
 from tests.engine.promising import given as answers_of
 from tests.engine.stage import Stage, at, rows_of
+from tests.kit.feeds import splits
+from tests.kit.replay import same_answer
+from tests.oracles.reference import Row
 
 pytestmark = pytest.mark.slow
 

@@ -11,16 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.engine.latest import latest_rows
-from streamgauge.engine.reference import Row
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.commits import state_files
 from streamgauge.results.row_blocks import as_row_changes
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
-from streamgauge.testing.feeds import DOORS, METERS, Feed, splits
-from streamgauge.testing.rows import tuples_of
 from tests.engine.promising import asked, changes, growing, held, pages_of, ran
 from tests.engine.stage import Stage, at, rows_of
+from tests.kit.feeds import DOORS, METERS, Feed, splits
+from tests.kit.rows import tuples_of
+from tests.oracles.reference import Row
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,8 @@ from streamgauge.engine import shard
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.plan import registry
-from streamgauge.testing.replay import run_pages
+from streamgauge.plan.assignment import Assignment
+from tests.kit.replay import run_pages
 
 pytestmark = pytest.mark.slow
 
@@ -125,7 +126,7 @@ def test_a_replay_on_another_machine_gives_the_same_bytes(
 def test_prices_are_taken_in_without_a_plan_and_decide_as_with_one(
     homes: tuple[Home, Home], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kept in memory all along, or planned anew for each page with prices."""
+    """Kept in memory all along, or planned anew for each page with changes, also of prices."""
     fast, _ = homes
     assert len(_prices(fast)) > 1
     planned, plans = shard._planned, [0]
@@ -136,11 +137,13 @@ def test_prices_are_taken_in_without_a_plan_and_decide_as_with_one(
 
     monkeypatch.setattr(shard, "_planned", counted)
     counts = []
-    for name, pricing in (("quiet", ("costs",)), ("loud", ())):
+    for name, pricing in (("quiet", registry.PRICING), ("loud", ())):
         copy, plans[0] = Home.open(tmp_path / name, shards=2), 0
         shutil.copytree(fast.journal, copy.journal)
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(registry, "PRICING", pricing)
+            if not pricing:
+                patched.setattr(Assignment, "change", lambda *_: None)
             run_pages(copy)
             shard.forget(copy)
         counts.append(plans[0])
@@ -151,4 +154,8 @@ def test_prices_are_taken_in_without_a_plan_and_decide_as_with_one(
             place = copy.root / file.parent.relative_to(fast.root)
             (twin,) = place.glob(f"{file.name.partition('.')[0]}.*")
             assert twin.read_bytes() == file.read_bytes()
-    assert counts[1] - counts[0] == 2 * len(_prices(fast))
+    journal = Journal(fast)
+    changing = [n for n in range(1, journal.last() + 1) if journal.page(n).changes]
+    assert len(changing) > len(_prices(fast))
+    # Both plan once, before the first page.
+    assert counts == [2, 2 + 2 * len(changing)]

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.engine.latest import latest_rows
-from streamgauge.engine.reference import Row
 from streamgauge.streams.schema import Schema
-from streamgauge.testing.feeds import splits
-from streamgauge.testing.rows import tuples_of
 from tests.engine.promising import asked, changes, growing, held, pages_of, ran
 from tests.engine.stage import Stage, at, rows_of
+from tests.kit.feeds import splits
+from tests.kit.rows import tuples_of
+from tests.oracles.reference import Row
 
 pytestmark = pytest.mark.slow
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.engine import refreshing
 from streamgauge.engine.local import LocalEngine
 from streamgauge.kernel.files import write_whole
@@ -19,7 +20,6 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.log.segments import write_parquet
 from streamgauge.results.change_log import as_answers
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.results.change_log import commits
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

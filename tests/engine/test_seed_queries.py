@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamgauge.engine.reference import Row
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import MINUTE, SECOND
 from streamgauge.streams.schema import Schema
 from tests.engine.stage import Stage, at, rows_of
+from tests.oracles.reference import Row
 
 pytestmark = pytest.mark.slow
 

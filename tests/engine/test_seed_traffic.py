@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from streamgauge.contracts.answer import Answer
-from streamgauge.engine.reference import Row
-from streamgauge.engine.reference_rows import relation
 from streamgauge.kernel.time import MINUTE, SECOND
 from streamgauge.streams.schema import Schema
 from tests.engine.stage import Stage, at, rows_of
+from tests.oracles.reference import Row
+from tests.oracles.rows import relation
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ from streamgauge.engine.shard import Receipt
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import read_json, write_json
 from streamgauge.kernel.time import SECOND, instant
-from streamgauge.kernel.wire import pack
+from streamgauge.kernel.wire import Packed, pack
 from streamgauge.log.commits import answer_files, files_of, state_files
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
@@ -209,6 +209,7 @@ def test_two_attempts_at_once_do_no_harm(tmp_path: Path, monkeypatch: pytest.Mon
     assert answers_of(home) == one
     # Memory is that of the attempt that does not count: it is not gone on from.
     run_all(home)
+    assert not [name for name in files_of(read_json(home.commit(start + 2))) if "specul" in name]
     assert answers_of(home) == answers_of(plain)
     assert whole(home) == whole(plain)
     assert not [name for name in there(home, "answers") if "speculative" in name]
@@ -306,3 +307,38 @@ def test_damaged_changes_are_refused_and_computed_again(
     run_all(home)
     run_all(expected)
     assert answers_of(home) == answers_of(expected)
+
+
+@pytest.mark.parametrize("forgetful", [False, True])
+def test_no_page_writes_much_more_than_it_changes(
+    forgetful: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over hundreds of pages: no page writes the whole again, and files stay few and small."""
+    monkeypatch.setattr(files_module, "SMALL", 1 << 12)
+    monkeypatch.setattr(files_module, "LEAST", 1 << 11)
+    monkeypatch.setattr(files_module, "ROOM", 1 << 14)
+    home, dice = asked(tmp_path).home, np.random.default_rng(11)
+    sums, counts = dice.random((40, 2_000)), dice.integers(0, 9, 30_000)
+    stored, size, first = files_module.StateFiles(), 0, ""
+    most = 0
+    for epoch in range(1, 301):
+        sums[dice.integers(0, 40, 30), dice.integers(0, 2_000, 30)] += 1.0
+        counts = np.append(counts, epoch)
+        packed = Packed("shard", 5, {"epoch": epoch}, {"sums": sums, "counts": counts})
+        stored = files_module.write_state(home.state(epoch, 0, "a"), home, packed, stored)
+        write_json(home.commit(epoch), {"shards": [{"state": stored.names}]})
+        size, first = sums.nbytes + counts.nbytes, first or stored.names[0]
+        assert stored.nbytes >= size
+        if epoch > 1:
+            # Thirty blocks and the last one, each 256 bytes, and again as many as there is room.
+            assert stored.sizes[-1] < 31 * 256 + (1 << 14) + 2_000
+        assert sum(stored.sizes) < 4 * size
+        most = max(most, len(stored.names))
+        if epoch % 23 == 0:
+            back, found = files_module.read_packed(
+                home, epoch, 0, kind="shard", version=5, remember=forgetful
+            )
+            assert pack(back) == pack(packed)
+            stored = found if forgetful else stored
+    assert first not in stored.names, "all that the whole had is in later files"
+    assert most < (4 * size) >> 14

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.engine.subscriber import Subscriber
 from streamgauge.engine.subscription import Subscription
 from streamgauge.kernel.errors import BindError, EngineFailure, SourceFailure
 from streamgauge.log.messages import Messages
-from streamgauge.testing.waiting import wait_until
 from tests import forked
 from tests.certificate import certificate
 from tests.engine.listener import main

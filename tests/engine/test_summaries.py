@@ -11,13 +11,13 @@ import pytest
 import streamgauge as sg
 from streamgauge.checks.trials import cutoff
 from streamgauge.contracts.answer import Answer
-from streamgauge.engine.reference import Arrival, Row
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, UnsupportedWindow
 from streamgauge.kernel.time import DAY, SECOND, instant
 from streamgauge.plan.query import Query
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
-from streamgauge.testing.replay import replay
+from tests.kit.replay import replay
+from tests.oracles.reference import Arrival, Row
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 
 from streamgauge.engine import shard
 from streamgauge.engine.latest import latest_rows
-from streamgauge.engine.reference import Arrival
-from streamgauge.engine.reference_rows import World, answers, columns_of, relation
 from streamgauge.log.home import Home
 from streamgauge.operators.functions import Function, in_force
 from streamgauge.plan.nodes import Node, Streamed
@@ -24,11 +22,13 @@ from streamgauge.plan.view import View
 from streamgauge.results.row_blocks import row_changes
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.table import Table
-from streamgauge.testing.feeds import FUNCTIONS, GIVEN, ROOMS, Feed, Split, feeds, splits
-from streamgauge.testing.plans import plans
-from streamgauge.testing.replay import run_pages, write_pages
-from streamgauge.testing.rows import table_of
 from tests.engine.stage import Stage, rows_of
+from tests.kit.feeds import FUNCTIONS, GIVEN, ROOMS, Feed, Split, feeds, splits
+from tests.kit.plans import plans
+from tests.kit.replay import run_pages, write_pages
+from tests.kit.rows import table_of
+from tests.oracles.reference import Arrival
+from tests.oracles.rows import World, answers, columns_of, relation
 from tests.profile import examples
 
 pytestmark = pytest.mark.slow

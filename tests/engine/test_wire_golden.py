@@ -27,6 +27,7 @@ from streamgauge.kernel.time import SECOND, instant
 from streamgauge.kernel.wire import FORMAT, MAGIC, Packed, pack, unpack
 from streamgauge.log.commits import state_files
 from streamgauge.log.home import Home
+from streamgauge.plan.registry import Registry
 from tests.goldens import GOLDEN, assert_answers_kept, assert_golden, regolding
 
 pytestmark = pytest.mark.slow
@@ -144,7 +145,9 @@ def test_todays_state_is_laid_out_as_the_newest_version(tmp_path: Path) -> None:
         assert_golden(f"{NEWEST}.json", kept(gauge))
         assert_golden(f"{NEWEST}.sgst", state)
     data, found = golden(wire.VERSION)
-    assert json.loads(kept(gauge))["registry"] == found["registry"]
+    # A name that an earlier release gave is read as of today, as a replay does.
+    as_read = Registry.from_dict(found["registry"]).as_dict()
+    assert json.loads(kept(gauge))["registry"] == json.loads(json.dumps(as_read))
     today, stored = (unpack(b, kind=wire.KIND, version=wire.VERSION) for b in (state, data))
     assert today.values == stored.values
     assert list(today.arrays) == list(stored.arrays)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from streamgauge.kernel.errors import ParseError
 from streamgauge.language.parse import parse, parse_all, parse_directly
 from streamgauge.language.render import render
-from streamgauge.testing.damaged import damaged, noise
+from tests.kit.damaged import damaged, noise
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from streamgauge.language.parse import parse, parse_all, parse_directly
 from streamgauge.language.render import render
 from streamgauge.language.statements import Statement
-from streamgauge.testing.statements import statements
+from tests.kit.statements import statements
 from tests.profile import examples
 
 pytestmark = pytest.mark.slow

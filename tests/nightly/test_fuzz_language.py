@@ -11,7 +11,7 @@ import pytest
 
 from streamgauge.language.parse import parse_all
 from streamgauge.language.words import pieces, words
-from streamgauge.testing.damaged import SCRAPS
+from tests.kit.damaged import SCRAPS
 from tests.language.test_fuzz import survives
 
 pytestmark = pytest.mark.nightly

@@ -11,9 +11,9 @@ import pytest
 
 import streamgauge as sg
 from streamgauge.audit.report import read
+from streamgauge.checks.waiting import wait_until
 from streamgauge.notebook import live as module
 from streamgauge.notebook.bundle import bundle
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +70,7 @@ def test_it_follows_a_gauge_that_is_turned_by_hand(scene: Scene) -> None:
         assert [answer.value for answer in live.answers] == [2.0]
         scene.hear(3.0)
         scene.run()
-        wait_until(lambda: live.answers[0].value == 5.0, 20.0)
+        wait_until(lambda: live.answers[0].value == 5.0, 60)
         (line,) = widget(live).lines
         assert [point["value"] for point in line["recent"]] == [2.0, 5.0]
         assert line["answer"] == live.answers[0].as_dict()
@@ -85,11 +85,11 @@ def test_it_ends_with_the_gauge_and_shows_its_last_answer(scene: Scene) -> None:
     assert "no answer yet" in live._repr_html_()
     # The thread has seen the gauge run once it shows what the gauge gave.
     scene.hear(1.0)
-    wait_until(lambda: len(live.answers) == 1, 20.0)
+    wait_until(lambda: len(live.answers) == 1, 60)
     scene.hear(4.0)
     scene.gauge.drain()
     scene.gauge.stop()
-    wait_until(lambda: not live.following, 20.0)
+    wait_until(lambda: not live.following, 60)
     assert widget(live).state == "the gauge stopped"
     assert live.answers[0].value == 5.0
 
@@ -115,7 +115,7 @@ def test_a_job_that_fails_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(scene.gauge, "subscribe", failing)
     live = sg.LiveAnswer(scene.gauge, "heat")
-    wait_until(lambda: not live.following, 20.0)
+    wait_until(lambda: not live.following, 60)
     assert widget(live).state == "the job stopped"
 
 

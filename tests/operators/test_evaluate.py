@@ -10,11 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from streamgauge.engine.reference_expressions import value_of
 from streamgauge.operators.evaluate import evaluate, type_of
 from streamgauge.operators.expression import Expr, call, column, literal
 from streamgauge.streams.schema import TYPES, Schema
-from streamgauge.testing.expressions import (
+from tests.kit.expressions import (
     FLOATS,
     INTS,
     KINDS,
@@ -23,6 +22,7 @@ from streamgauge.testing.expressions import (
     WORDS,
     typed_expressions,
 )
+from tests.oracles.expressions import value_of
 from tests.profile import examples
 
 pytestmark = pytest.mark.slow

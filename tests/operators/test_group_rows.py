@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.engine.reference_rows_aggregates import Member, aggregate_of
 from streamgauge.kernel.allowed import Allowed
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.operators.delta import Delta, consolidated
@@ -22,6 +21,7 @@ from streamgauge.operators.expression import Expr, column, literal
 from streamgauge.operators.functions import Function, in_force
 from streamgauge.operators.group_rows import Held, grouped, grouped_held, holdable
 from tests.operators.bags import INSTANTS, SCHEMA, bag_at, delta_of, deltas, equal, recut, rows
+from tests.oracles.rows_aggregates import Member, aggregate_of
 
 pytestmark = pytest.mark.slow
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.engine.reference_expressions import value_of
 from streamgauge.operators import join_rows
 from streamgauge.operators.delta import Delta
 from streamgauge.operators.expression import Expr, column, conjunction, conjuncts, literal
 from streamgauge.operators.join_rows import join
 from tests.operators.bags import SCHEMA, Bag, bag_at, deltas, equal, expect, recut
+from tests.oracles.expressions import value_of
 
 pytestmark = pytest.mark.slow
 

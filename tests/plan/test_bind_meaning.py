@@ -9,7 +9,6 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from streamgauge.engine.reference_rows import Bag, World, relation
 from streamgauge.language.parse import parse
 from streamgauge.language.statements import Ask
 from streamgauge.operators.functions import in_force
@@ -18,8 +17,9 @@ from streamgauge.plan.nodes import Streamed
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.rewrite import rewrite
 from streamgauge.streams.table import Table
-from streamgauge.testing.feeds import FUNCTIONS, GIVEN, ROOMS, Feed, feeds
-from streamgauge.testing.rows import alike
+from tests.kit.feeds import FUNCTIONS, GIVEN, ROOMS, Feed, feeds
+from tests.kit.rows import alike
+from tests.oracles.rows import Bag, World, relation
 
 pytestmark = pytest.mark.slow
 

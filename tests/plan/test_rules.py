@@ -9,8 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamgauge.engine.reference import Row
-from streamgauge.engine.reference_rows import World, relation
 from streamgauge.operators.expression import Expr, column, literal
 from streamgauge.operators.functions import in_force
 from streamgauge.plan.nodes import Filter, Join, Node, Scan, Windowed
@@ -24,11 +22,13 @@ from streamgauge.plan.schema_of import schema_of
 from streamgauge.plan.tree import drawn
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
-from streamgauge.testing.feeds import FUNCTIONS, GIVEN, Feed, feeds
-from streamgauge.testing.plans import plans
-from streamgauge.testing.rows import alike
 from streamgauge.windows.window import Partition, Range, Rows, Session, Window
 from tests.goldens import assert_golden
+from tests.kit.feeds import FUNCTIONS, GIVEN, Feed, feeds
+from tests.kit.plans import plans
+from tests.kit.rows import alike
+from tests.oracles.reference import Row
+from tests.oracles.rows import World, relation
 from tests.plan.market import market, plan_of
 
 pytestmark = pytest.mark.slow

@@ -36,7 +36,7 @@ class World:
     def post(self, role: str, where: str, body: Any) -> tuple[int, str]:
         host, _, port = self.server.address.removeprefix("http://").partition(":")
         headers = {"Authorization": f"Bearer {TOKENS[role]}", "Content-Type": "application/json"}
-        with closing(http.client.HTTPConnection(host, int(port), timeout=10)) as connection:
+        with closing(http.client.HTTPConnection(host, int(port), timeout=60)) as connection:
             connection.request("POST", f"/v1/{where}", json.dumps(body).encode(), headers)
             reply = connection.getresponse()
             return reply.status, reply.read().decode()
@@ -160,7 +160,7 @@ def test_below_a_root_a_client_may_and_links_lead_nowhere(world: World) -> None:
 
 def _streams(world: World) -> list[dict[str, Any]]:
     host, _, port = world.server.address.removeprefix("http://").partition(":")
-    with closing(http.client.HTTPConnection(host, int(port), timeout=10)) as connection:
+    with closing(http.client.HTTPConnection(host, int(port), timeout=60)) as connection:
         asked = {"Authorization": f"Bearer {TOKENS['operator']}"}
         connection.request("GET", "/v1/streams", headers=asked)
         found: list[dict[str, Any]] = json.loads(connection.getresponse().read())["streams"]

@@ -15,6 +15,7 @@ import pytest
 
 import streamgauge as sg
 from streamgauge.alerts.watcher import Watcher
+from streamgauge.checks.waiting import wait_until
 from streamgauge.cli.project import bring, load_project
 from streamgauge.cli.repl import History
 from streamgauge.control.control_topic import ControlTopic
@@ -27,7 +28,6 @@ from streamgauge.plan.sink import Destination, to_postgres
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from streamgauge.sources.registry import _request
-from streamgauge.testing.waiting import wait_until
 from tests.alerts.world import Plant, Receiver
 from tests.owner import as_owner
 
@@ -180,7 +180,7 @@ def test_a_webhook_is_called_with_its_secret_and_nothing_shows_it(
         gauge.sql(f"CREATE ALERT a ON heat WHEN CERTAINLY ABOVE 100 DELIVER TO {target}")
         plant.step()
         plant.read(120, 120)
-        wait_until(lambda: len(receiver.paths) > 1, 20, what="a call, and one after a failure")
+        wait_until(lambda: len(receiver.paths) > 1, 60, what="a call, and one after a failure")
         paths = [f"/v1/{name}" for name in ("streams", "alerts", "sinks", "about", "queries")]
         shown = "".join(got(server, path) for path in (*paths, "/metrics", "/health"))
         for words in ("ALERTS", "STREAMS", "SINKS", "TABLES", "QUERIES"):
@@ -188,7 +188,7 @@ def test_a_webhook_is_called_with_its_secret_and_nothing_shows_it(
         shown += str(gauge.sql("DESCRIBE a")) + gauge.explain("heat")
         monkeypatch.delenv("PLANTED")
         plant.read(80, 80)
-        wait_until(lambda: "'PLANTED' is not set" in caplog.text, 20, what="a word of it")
+        wait_until(lambda: "'PLANTED' is not set" in caplog.text, 60, what="a word of it")
     gauge.stop()
     assert all(path.endswith(MARK) for path in receiver.paths)
     assert MARK not in shown + caplog.text
@@ -197,7 +197,7 @@ def test_a_webhook_is_called_with_its_secret_and_nothing_shows_it(
 
 def got(server: Server, path: str) -> str:
     host, _, port = server.address.removeprefix("http://").partition(":")
-    with closing(http.client.HTTPConnection(host, int(port), timeout=10)) as connection:
+    with closing(http.client.HTTPConnection(host, int(port), timeout=60)) as connection:
         connection.request("GET", path, headers=as_owner(server))
         return connection.getresponse().read().decode()
 

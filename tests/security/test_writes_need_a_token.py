@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import BindError
 from streamgauge.server.owner_token import owner_token
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
-from streamgauge.testing.waiting import wait_until
 from tests.owner import as_owner
 
 LIMITS = {"max_text": 1000, "max_bodies": 50_000, "max_feeds": 4, "body_seconds": 20.0}
@@ -43,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def connected(server: Server) -> http.client.HTTPConnection:
     host, _, port = server.address.removeprefix("http://").partition(":")
-    return http.client.HTTPConnection(host, int(port), timeout=10)
+    return http.client.HTTPConnection(host, int(port), timeout=60)
 
 
 def begun(server: Server, method: str, path: str, length: int, **headers: str) -> int:
@@ -92,9 +92,9 @@ def test_bodies_on_their_way_are_limited_in_all(server: Server) -> None:
             for name, value in ({"Content-Length": "10000"} | as_owner(server)).items():
                 connection.putheader(name, value)
             connection.endheaders(b"x")
-        wait_until(lambda: held(server) == 50_000, 5, what="five bodies")
+        wait_until(lambda: held(server) == 50_000, 20, what="five bodies")
         assert begun(server, "POST", "/v1/streams/s/rows", 10, **as_owner(server)) == 503
-    wait_until(lambda: held(server) == 0, 5, what="memory given back")
+    wait_until(lambda: held(server) == 0, 20, what="memory given back")
 
 
 def held(server: Server) -> int:

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.log import spool as log
 from streamgauge.log.segments import write_parquet
 from streamgauge.server import spool as pushed
 from streamgauge.server.bodies import Body, BodyReader
 from streamgauge.server.spool import Limits, PushSpool
-from streamgauge.testing.waiting import wait_until
 from tests.server.pushing import STREAM, home_at, lines
 
 REQUESTS = 6
@@ -59,7 +59,7 @@ def push_until_killed(folder: Path, place: str) -> None:
             spool.push(body(number)).result(30)
             told.write(f"{number}\n")
             told.flush()
-            wait_until(lambda: not spool.unsettled, 30)
+            wait_until(lambda: not spool.unsettled, 60)
 
 
 def _deadly(function: Callable[..., Any], when: str, turn: int) -> Callable[..., Any]:

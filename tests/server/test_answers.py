@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.server.feed import Feed
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
-from streamgauge.testing.waiting import wait_until
 from tests.owner import as_owner
 from tests.server.conftest import problem
 
@@ -176,7 +176,7 @@ def test_many_subscribers_share_one_reader(gauge: sg.Gauge, more: More, served: 
         epochs = {next(found).data["epoch"] for found in feeds}
         assert len(epochs) == 1
         assert feed.reads <= gauge.home.committed() - 1
-    wait_until(lambda: feed.subscribers == 0, 30, what="subscribers that left")
+    wait_until(lambda: feed.subscribers == 0, 60, what="subscribers that left")
 
 
 def test_a_slow_subscriber_is_dropped_with_a_last_event(gauge: sg.Gauge, more: More) -> None:
@@ -188,13 +188,13 @@ def test_a_slow_subscriber_is_dropped_with_a_last_event(gauge: sg.Gauge, more: M
         feed.at_hand = lambda *_asked: None  # type: ignore[method-assign]
         slow = _raw(server, "/v1/live?queries=newest")
         with slow:
-            wait_until(lambda: feed.subscribers == 1, 30, what="the subscriber")
+            wait_until(lambda: feed.subscribers == 1, 60, what="the subscriber")
             for second in range(11, 21):
                 more(second)
             heard = _to_the_end(slow)
         assert b"event: dropped" in heard
         assert b"this subscriber is too slow" in heard
-        wait_until(lambda: feed.subscribers == 0, 30, what="the subscriber to be gone")
+        wait_until(lambda: feed.subscribers == 0, 60, what="the subscriber to be gone")
 
 
 def test_one_that_reads_nothing_is_cut_off(gauge: sg.Gauge, more: More) -> None:
@@ -204,9 +204,9 @@ def test_one_that_reads_nothing_is_cut_off(gauge: sg.Gauge, more: More) -> None:
         feed.parts = _padded(feed.parts)  # type: ignore[method-assign]
         feed.at_hand = lambda *_asked: None  # type: ignore[method-assign]
         with _raw(server, "/v1/live?queries=newest"):
-            wait_until(lambda: feed.subscribers == 1, 30, what="the subscriber")
+            wait_until(lambda: feed.subscribers == 1, 60, what="the subscriber")
             more(11)
-            wait_until(lambda: feed.subscribers == 0, 30, what="the subscriber to be gone")
+            wait_until(lambda: feed.subscribers == 0, 60, what="the subscriber to be gone")
 
 
 def _padded(parts: Callable[..., list[bytes]]) -> Callable[..., list[bytes]]:

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.contracts.schema import ANSWERS
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.files import write_json
 from streamgauge.log import lock
 from streamgauge.server import logs
 from streamgauge.server.logs import HIDDEN, Chronicle, note, silence, write
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -359,7 +359,7 @@ def test_the_thread_follows_and_tells_the_last(
     with Chronicle(gauge):
         gauge.register(HEAT)
         turn(gauge)
-        wait_until(lambda: "query registered" in lines.text.getvalue(), 30, what="the line")
+        wait_until(lambda: "query registered" in lines.text.getvalue(), 60, what="the line")
         gauge.drop("heat")
         turn(gauge)
     assert names(lines.events())[-1] == ("query dropped", "heat")

@@ -21,6 +21,7 @@ from prometheus_client.openmetrics.parser import (
 from prometheus_client.parser import text_string_to_metric_families
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.contracts.answer import Answer
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import BindError, MissingRuntime
@@ -29,17 +30,19 @@ from streamgauge.server import figures as figures_module
 from streamgauge.server import telemetry
 from streamgauge.server.app import make_app
 from streamgauge.server.figures import Figures
-from streamgauge.server.measures import BY_NAME, MEASURES, Sample
-from streamgauge.server.metrics import dashboard, exposition, families
+from streamgauge.server.metrics.metric import Sample
+from streamgauge.server.metrics.queries import ANSWERED, Answered, promised_width
+from streamgauge.server.metrics.queries import METRICS as QUERY_METRICS
+from streamgauge.server.metrics.table import BY_NAME, EVERY
+from streamgauge.server.prometheus import dashboard, exposition, families
 from streamgauge.server.settings import Settings
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "reference" / "metrics.md"
 GUIDE = ROOT / "docs" / "how-to" / "monitor.md"
-SHOWN = {measure.shown: measure for measure in MEASURES}
+SHOWN = {measure.shown: measure for measure in EVERY}
 NAME = re.compile(r"\bstreamgauge_\w+")
 
 HEAD = "ts,series,site,value\n"
@@ -67,7 +70,7 @@ def at(figures: Figures) -> dict[str, dict[tuple[str, ...], float]]:
     """Samples by measure and labels."""
     found: dict[str, dict[tuple[str, ...], float]] = {}
     for sample in figures.read():
-        name = sample.measure.removeprefix("streamgauge_")
+        name = sample.metric.removeprefix("streamgauge_")
         assert sample.labels not in found.get(name, {}), f"{sample} is told twice"
         found.setdefault(name, {})[sample.labels] = sample.value
     return found
@@ -115,7 +118,7 @@ def test_figures_of_the_job_and_its_streams(gauge: Gauge, figures: Figures) -> N
     assert found["stream_lag_seconds"]["rows",] == 51.0
     assert found["stream_newest_row_timestamp_seconds"]["rows",] == (NOW / SECOND) - 51.0
     assert found["stream_lateness_seconds"]["rows",] == 0.0
-    assert found["queries"] == {("running",): 3.0, ("paused",): 0.0}
+    assert found["queries"] == {("running",): 3.0, ("paused",): 0.0, ("suspended",): 0.0}
     assert found["streams"][()] == 1.0
     assert found["epochs"][()] == found["epoch"][()] == gauge.home.committed()
     assert found["epochs_waiting"][()] == 0.0
@@ -199,7 +202,7 @@ def test_changes_of_queries_show(gauge: Gauge, figures: Figures) -> None:
     gauge.alter(sg.Query("newest", "rows", sg.total("value"), series=("a",)))
     land(gauge, "2.csv", SECOND_FILE)
     found = at(figures)
-    assert found["queries"] == {("running",): 1.0, ("paused",): 1.0}
+    assert found["queries"] == {("running",): 1.0, ("paused",): 1.0, ("suspended",): 0.0}
     (newest,) = gauge.latest("newest")
     assert found["query_value"] == {("newest", "2"): newest.value}
     assert "query_checks" not in found
@@ -244,14 +247,14 @@ def test_a_broken_contract_and_a_silent_source_show(gauge: Gauge, figures: Figur
 )
 def test_the_promised_width(contract: sg.Contract, promised: float | None) -> None:
     answers = [Answer("q", 2.0, 1.0, 3.0, as_of=0), Answer("q", -9.0, -9.0, -9.0, as_of=0)]
-    samples = figures_module._of_one(("q", "1"), contract, answers)
-    found = {sample.measure: sample.value for sample in samples}
-    assert found.get("streamgauge_query_promised_width") == pytest.approx(promised)
+    assert promised_width(Answered(contract, answers)) == pytest.approx(promised)
 
 
 def test_an_answer_of_nothing_has_no_width() -> None:
     nothing = Answer("q", None, float("nan"), float("nan"), as_of=0, contract_met=False)
-    found = {s.measure for s in figures_module._of_one(("q", "1"), sg.Contract(), [nothing])}
+    given = [(("q", "1"), Answered(sg.Contract(), [nothing]))]
+    of_answers = [m for m in QUERY_METRICS.metrics if m.series is ANSWERED]
+    found = {sample.metric for metric in of_answers for sample in metric.samples(given)}
     assert "streamgauge_query_contract_met" in found
     assert not {f"streamgauge_query_{part}" for part in ("value", "low", "held_width")} & found
 
@@ -291,7 +294,7 @@ def test_nobody_waits_for_answers_that_take_long(
     assert meanwhile["query_value"]["newest", "1"] == 32.0
     assert meanwhile["queries_read_epoch"][()] < meanwhile["epoch"][()]
     go.set()
-    wait_until(lambda: at(figures)["query_value"]["newest", "1"] == 34.0, 30, what="new answers")
+    wait_until(lambda: at(figures)["query_value"]["newest", "1"] == 34.0, 60, what="new answers")
     assert at(figures)["queries_read_epoch"][()] == gauge.home.committed()
 
 
@@ -355,8 +358,8 @@ def test_any_name_survives_the_text(name: str) -> None:
 
 
 def test_names_are_as_prometheus_asks() -> None:
-    assert len(BY_NAME) == len(MEASURES)
-    for measure in MEASURES:
+    assert len(BY_NAME) == len(EVERY)
+    for measure in EVERY:
         assert re.fullmatch(r"streamgauge(_[a-z]+)+", measure.name)
         assert not measure.name.endswith(("_total", "_count", "_sum", "_bucket", "_info"))
         assert measure.text.endswith(".")
@@ -403,7 +406,7 @@ def _text() -> str:
 
 
 def test_every_metric_is_documented() -> None:
-    told = {m.shown: (m.kind, ", ".join(m.labels) or "-", m.text) for m in MEASURES}
+    told = {m.shown: (m.kind, ", ".join(m.labels) or "-", m.text) for m in EVERY}
     assert documented() == told
 
 
@@ -568,7 +571,7 @@ def test_the_same_figures_are_pushed(gauge: Gauge, figures: Figures) -> None:
     assert last["streamgauge_rows"] == {(): 7.0}
     told: dict[str, dict[tuple[str, ...], float]] = {}
     for sample in figures.read():
-        told.setdefault(sample.measure, {})[sample.labels] = sample.value
+        told.setdefault(sample.metric, {})[sample.labels] = sample.value
     assert last == told
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.coordinator.agents import Refusal
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.kernel.time import Instant
@@ -26,7 +27,6 @@ from streamgauge.server.bodies import Body
 from streamgauge.server.receipts import Receipt
 from streamgauge.server.spool import Limits, PushSpool
 from streamgauge.streams.schema import Schema
-from streamgauge.testing.waiting import wait_until
 from tests.server.pusher import PLACES, REQUESTS, body
 from tests.server.pushing import STREAM, arrow, home_at, left_out, lines, table, take_all, taken_ids
 
@@ -64,7 +64,7 @@ def test_rows_reach_the_job(home: Home) -> None:
 def test_acknowledged_rows_are_on_disk(home: Home, tmp_path: Path) -> None:
     with PushSpool(home, STREAM, Limits(wait=60.0)) as spool:
         spool.push(Body(lines([0]))).result(30)
-        wait_until(lambda: list(home.incoming("rows").glob("*.parquet")), 30, what="a first file")
+        wait_until(lambda: list(home.incoming("rows").glob("*.parquet")), 60, what="a first file")
         spool.push(Body(lines([1, 2], "no row"), key="k")).result(30)
         # What a machine that stops now would find.
         shutil.copytree(home.root, tmp_path / "found")
@@ -162,12 +162,12 @@ def test_no_more_is_taken_than_may_wait(home: Home) -> None:
     body = Body(lines(range(200)))
     with PushSpool(home, STREAM, Limits(waiting=len(body.data) + 1000, wait=0.0)) as spool:
         spool.push(body).result(30)
-        wait_until(lambda: list(home.incoming("rows").glob("*.parquet")), 30, what="a file")
+        wait_until(lambda: list(home.incoming("rows").glob("*.parquet")), 60, what="a file")
         with pytest.raises(Refusal, match="no more for now") as refused:
             spool.push(body)
         assert (refused.value.status, refused.value.retry) == (503, 5.0)
         take_all(home)
-        wait_until(lambda: spool.behind == 0, 30, what="the job to be seen")
+        wait_until(lambda: spool.behind == 0, 60, what="the job to be seen")
         assert spool.push(body).result(30).rows == 200
 
 
@@ -175,7 +175,7 @@ def test_the_log_begins_anew(home: Home) -> None:
     with PushSpool(home, STREAM, Limits(log=1, wait=0.0)) as spool:
         for number in range(5):
             spool.push(Body(lines([number]), key=f"k{number}")).result(30)
-            wait_until(lambda: not spool.unsettled, 30, what="files")
+            wait_until(lambda: not spool.unsettled, 60, what="files")
     assert len(list(spool.directory.glob("*.spool"))) == 1
     with PushSpool(home, STREAM) as spool:
         assert spool.push(Body(lines([0]), key="k0")).result(30).serial == 1
@@ -187,7 +187,7 @@ def test_the_log_begins_anew(home: Home) -> None:
 def test_files_that_the_job_let_go_do_not_come_back(home: Home, tmp_path: Path) -> None:
     with PushSpool(home, STREAM, AT_ONCE) as spool:
         spool.push(Body(lines([1]))).result(30)
-        wait_until(lambda: not spool.unsettled, 30, what="a file")
+        wait_until(lambda: not spool.unsettled, 60, what="a file")
         shutil.copytree(home.root, tmp_path / "found")
     found = Home.open(tmp_path / "found", shards=1)
     take_all(found)
@@ -259,9 +259,9 @@ def test_a_file_that_cannot_be_written_is_tried_again(
         with monkeypatch.context() as patch:
             patch.setattr("streamgauge.server.spool.write_parquet", failing)
             spool.push(Body(lines([1]))).result(30)
-            wait_until(lambda: len(tries) > 1 and spool.failure, 30, what="two tries")
+            wait_until(lambda: len(tries) > 1 and spool.failure, 60, what="two tries")
             spool.push(Body(lines([2]))).result(30)
-        wait_until(lambda: not spool.unsettled, 30, what="files")
+        wait_until(lambda: not spool.unsettled, 60, what="files")
         assert spool.failure is None
     take_all(home)
     assert taken_ids(home) == [1, 2]
@@ -280,9 +280,9 @@ def test_no_file_is_made_that_the_log_does_not_know_of(
         with monkeypatch.context() as patch:
             patch.setattr("streamgauge.server.spool.Group.mark", failing)
             spool.push(Body(lines([1]))).result(30)
-            wait_until(lambda: len(tries) > 2, 30, what="three tries")
+            wait_until(lambda: len(tries) > 2, 60, what="three tries")
             assert not list(home.incoming("rows").glob("*.parquet"))
-        wait_until(lambda: not spool.unsettled, 30, what="a file")
+        wait_until(lambda: not spool.unsettled, 60, what="a file")
     take_all(home)
     assert taken_ids(home) == [1]
 

@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
 from streamgauge.server.story import Act, Stage, Story
-from streamgauge.testing.waiting import wait_until
 from tests.owner import as_owner
 from tests.server.conftest import PLAIN, problem
 
@@ -83,7 +83,7 @@ def test_acts_are_played_one_at_a_time(client: httpx.Client, play: Play) -> None
     assert begun.json()["acts"][0]["state"] == "running"
     assert problem(client.post("/v1/story/broken"), 409)["detail"] == "patient is being played"
     play.go.set()
-    wait_until(lambda: states(client)[0] == "done", 30)
+    wait_until(lambda: states(client)[0] == "done", 60)
     assert client.get("/v1/story").json()["acts"][0]["told"] == ["begun", "ended"]
 
 
@@ -93,7 +93,7 @@ def test_acts_are_played_one_at_a_time(client: httpx.Client, play: Play) -> None
 )
 def test_an_act_that_fails_says_why(client: httpx.Client, name: str, said: str) -> None:
     client.post(f"/v1/story/{name}")
-    wait_until(lambda: "failed" in states(client), 30)
+    wait_until(lambda: "failed" in states(client), 60)
     acts = {act["name"]: act for act in client.get("/v1/story").json()["acts"]}
     assert acts[name]["told"] == [said]
 
@@ -116,7 +116,7 @@ def test_a_story_plays_by_itself_unless_somebody_plays_it(story: Story, play: Pl
     play.go.set()
     story.play_all(0.0)
     ends = ["done", "failed", "failed"]
-    wait_until(lambda: [act["state"] for act in story.as_dict()["acts"]] == ends, 30)
+    wait_until(lambda: [act["state"] for act in story.as_dict()["acts"]] == ends, 60)
     play.go.clear()
     story.begin("patient")
     story.play_all(0.0)

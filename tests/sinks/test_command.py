@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.cli.app import main
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
-from streamgauge.testing.waiting import wait_until
 from tests.sinks.world import World
 
 # Nothing listens on the discard port of loopback.

@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.engine.catalog import registry_at
 from streamgauge.kernel.errors import TargetFailure
 from streamgauge.results.change_log import epochs_after
 from streamgauge.sinks.batch import read_batch
 from streamgauge.sinks.table import TableWriter
-from streamgauge.testing.waiting import wait_until
 from tests.postgres_server import PostgresServer, postgres
 from tests.sinks.world import World, as_rows, as_told, rows_in
 
@@ -98,7 +98,7 @@ def test_what_has_left_the_latest_answers_has_left_the_table(
     world.deliver()
     wait_until(
         lambda: as_rows(rows_in(server.whole_url, table)) == as_told(world.gauge),
-        20,
+        60,
         what="a table without the earlier version",
     )
     assert {row["query"] for row in rows_in(server.whole_url, table)} == {"busiest", "heat"}

@@ -10,8 +10,8 @@ import confluent_kafka
 import psycopg
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.sinks.report import Progress, read
-from streamgauge.testing.waiting import wait_until
 
 QUERIES = """
 CREATE QUERY heat AS SELECT SUM(value) FROM plant [PARTITION BY series ROWS 1] ON CHANGE;

@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.engine.spark.session import open_session
 from streamgauge.kernel.errors import StreamgaugeError
-from streamgauge.testing.waiting import wait_until
 from tests.connectors import fetch_connectors
 from tests.java import driver_options
 from tests.spark.warm import warm_python

@@ -9,6 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.lab.correlated_baselines import (
+    equal_depth,
+    equal_width,
+    exact,
+    memoryless,
+    rmse,
+)
 from streamgauge.checks.conformance import CHECKS
 from streamgauge.checks.streams import STREAMS
 from streamgauge.checks.trials import on_tight
@@ -16,13 +23,6 @@ from streamgauge.contracts.contract import Contract
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, IncompatibleSynopsis
 from streamgauge.synopses.bank import bank_of
 from streamgauge.synopses.correlated import KINDS
-from streamgauge.synopses.correlated.baselines import (
-    equal_depth,
-    equal_width,
-    exact,
-    memoryless,
-    rmse,
-)
 from streamgauge.synopses.correlated.focused_extreme import FocusedExtreme
 from streamgauge.synopses.correlated.focused_mean import FocusedMean
 from streamgauge.synopses.correlated.questions import BesideMean, NearExtreme

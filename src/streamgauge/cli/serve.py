@@ -30,8 +30,8 @@ from streamgauge.gauge import Gauge, connect
 from streamgauge.log import lock
 from streamgauge.log.home import QUERY_TIMEOUT
 from streamgauge.server import logs
-from streamgauge.server.metrics import dashboard
 from streamgauge.server.owner_token import NAME, owner_token
+from streamgauge.server.prometheus import dashboard
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import LISTEN, Settings
 from streamgauge.server.telemetry import Telemetry

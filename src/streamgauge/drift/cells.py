@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.kernel.moves import Moves
 from streamgauge.operators.emission import ALWAYS, Codes, Floats, Ints
 
 Records = npt.NDArray[np.void]
@@ -85,3 +87,12 @@ def picked(memory: Memory, cells: Ints) -> Memory:
     new.due[old] = memory.due[cells[old]]
     new.cell[old] = memory.cell[cells[old]]
     return new
+
+
+def moved(memory: Memory, moves: Moves, kept: Sequence[int]) -> Memory:
+    """The memory after some cells have left and others come.
+
+    `kept` says for each that comes which of those that leave it is, as another; -1: it is new.
+    """
+    new = picked(memory, np.append(moves.gone, -1)[np.array(kept, np.int64)])
+    return Memory(moves.column(memory.due, new.due), moves.column(memory.cell, new.cell))

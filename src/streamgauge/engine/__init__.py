@@ -1,1 +1,1 @@
-"""Who runs it: the interface, the reference, the shard runtime, and the only door to Spark."""
+"""Who runs it: the interface, the shard runtime, and the only door to Spark."""

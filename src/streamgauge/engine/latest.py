@@ -24,6 +24,7 @@ from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.home import Home
 from streamgauge.operators import emission
+from streamgauge.plan.assignment import Assignment
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import share as shared
 from streamgauge.plan.technique import technique_of
@@ -119,7 +120,9 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
         others, found = found, []
         site = Site(home, shard)
         # Planning looks at every query; mostly there is no operator to plan for.
-        known = planned(site, registry, state.operators) if state.operators else {}
+        known = state.operators
+        if known:
+            known = planned(site, registry, known, Assignment.of(registry).paged)
         for operator in known.values():
             for newest, tick in operator.latest_answers():
                 found += _answers_of(newest, by_id, tick)

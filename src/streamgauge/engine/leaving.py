@@ -80,8 +80,7 @@ def _fixed(held: Held, plan: StreamPlan) -> set[str]:
     """Columns whose names stay: those of series and of what they are grouped by."""
     found = {name for piece in held.pieces.values() for name in piece.fixed()}
     found |= {name for one in held.stalled.values() for name in one.columns}
-    for key, queries in plan.operators.items():
-        found |= set(key.fixed(queries))
+    found |= set(plan.fixed)
     if plan.keyed or len(held.series.combiner.interner):
         found |= set(plan.stream.key)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from streamgauge.engine.old_memory import with_sides
 from streamgauge.kernel.memory import ask_for
+from streamgauge.kernel.moves import Moves
 from streamgauge.kernel.wire import Array
 from streamgauge.operators.emission import MEMORY, Floats
+from streamgauge.plan.assignment import Change
 from streamgauge.plan.registry import Standing
 
 
@@ -35,6 +38,25 @@ class Memories:
             new_rows, old_rows = np.array(pairs).T
             cells[new_rows] = self.cells[old_rows]
         self.who, self.cells = wanted, cells
+
+    def change(self, change: Change, n_groups: int) -> Moves:
+        """Let queries leave and come; one that is in both under one version keeps its memory."""
+        self.widen(n_groups)
+        left, more = ([(s.id, s.version) for s in part] for part in (change.dropped, change.added))
+        moves = Moves.among(self.who, left, more)
+        old = dict(zip(left, self.cells[moves.gone], strict=True))
+        width = self.cells.shape[1]
+        ask_for(8 * MEMORY * (len(self.who) - len(left) + len(more)) * width)
+        fresh = np.zeros((len(more), width, MEMORY))
+        for row, who in enumerate(more):
+            if who in old:
+                fresh[row] = old[who]
+        self.who, self.cells = moves.listed(self.who, more), moves.column(self.cells, fresh)
+        return moves
+
+    def row(self, standing: Standing) -> int:
+        """The row of a query."""
+        return bisect_left(self.who, (standing.id, standing.version))
 
     def widen(self, n_groups: int) -> None:
         """Make room for more groups, in steps that double."""

@@ -7,13 +7,14 @@ their streams themselves. Which there are is said by techniques (`plan/technique
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 
 from streamgauge.engine.memory import Memories
+from streamgauge.engine.piece_memory import array_bytes
 from streamgauge.engine.pieces import Bench, Given
 from streamgauge.engine.row_answers import RowsGiven
 from streamgauge.engine.rows import Rows
@@ -22,6 +23,7 @@ from streamgauge.kernel.wire import Array
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.operators.emission import GIVEN, Span
+from streamgauge.plan.assignment import Change
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Key, Load, Technique, load
 from streamgauge.results.row_blocks import RowBlock
@@ -130,6 +132,26 @@ class Operator:
         """Compile these queries."""
         raise NotImplementedError
 
+    def change(
+        self, bench: Bench, registry: Registry, queries: Sequence[Standing], change: Change
+    ) -> None:
+        """Compile what has come and forget what has left; `queries` are all that there are now."""
+        self.seat(bench, registry, queries)
+
+    def begin_answers(
+        self,
+        bench: Bench,
+        registry: Registry,
+        queries: Sequence[Standing],
+        new: Sequence[Standing],
+        at: tuple[Rows, Span],
+    ) -> list[Given]:
+        """Answer new queries at the instant reached; there are no rows, the bench opens these."""
+        self.seat(bench, registry, queries)
+        given = self.advance(bench, *at)
+        self.seat(replace(bench, opening=None), registry, queries)
+        return given
+
     def adopt(self, other: Any) -> None:
         """Take over what another copy of this operator has compiled for the same queries."""
         raise NotImplementedError
@@ -188,6 +210,10 @@ class Operator:
 
     def forget_numbers(self, column: str) -> None:
         """Names of a column have other numbers from now on."""
+
+    def held_bytes(self) -> int:
+        """Bytes of the arrays that it holds, but for those that claim their own memory."""
+        return array_bytes(self)
 
     def measures(self) -> Measures:
         """What it says for the receipt."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from streamgauge.engine.operator import PageOperator, Site, page_module
 from streamgauge.engine.reading import Wanted
 from streamgauge.engine.store import logged_columns
 from streamgauge.engine.turns import turn
+from streamgauge.plan.assignment import technique_of_name
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Technique, technique_of, techniques
+from streamgauge.plan.technique import Technique, technique_of
 
 
 def operator_name(registry: Registry, standing: Standing) -> str:
@@ -20,73 +21,63 @@ def operator_name(registry: Registry, standing: Standing) -> str:
 
 
 def planned(
-    site: Site, registry: Registry, held: Mapping[str, PageOperator]
+    site: Site,
+    registry: Registry,
+    held: Mapping[str, PageOperator],
+    asked: Mapping[str, Sequence[Standing]],
+    touched: Collection[str] | None = None,
 ) -> dict[str, PageOperator]:
-    """The operators that the queries need, compiled; state that no query needs is gone."""
+    """The operators that queries need, in their order; state that no query needs is gone.
+
+    All are compiled, or those that a change has `touched`.
+    """
     shards = site.home.shards
-    groups: dict[str, list[Standing]] = {}
-    of: dict[str, Technique] = {}
-    for technique, standing in _unfed(site, registry):
-        if not technique.takes(standing, site.shard, shards):
-            continue
-        name = _name(technique, technique.key(registry, standing).text())
-        groups.setdefault(name, []).append(standing)
-        of[name] = technique
-    order = {technique.name: place for place, technique in enumerate(techniques())}
     found: dict[str, PageOperator] = {}
-    for name in sorted(groups, key=lambda name: order[of[name].name]):
-        with turn(name, partial(asked_of, registry, name)):
-            operator = held.get(name) or page_module(of[name]).opened()
-            operator.compile(site, registry, groups[name])
-            found[name] = operator
-    return found
-
-
-def asked_of(registry: Registry, name: str) -> list[Standing]:
-    """The queries of an operator that reads pages, on all shards."""
-    return [one for _, one in _running(registry) if operator_name(registry, one) == name]
-
-
-def taken(site: Site, registry: Registry, having: Sequence[int]) -> dict[int, dict[str, Wanted]]:
-    """What operators that no stream feeds take of streams, on some of the shards."""
-    shards = site.home.shards
-    found: dict[int, dict[str, Wanted]] = {shard: {} for shard in having}
-    for technique, standing in _unfed(site, registry):
-        here = [shard for shard in having if technique.takes(standing, shard, shards)]
-        if not here:
+    for name, queries in asked.items():
+        if touched is not None and name not in touched:
+            if name in held:
+                found[name] = held[name]
             continue
-        for name, columns in technique.reads(registry, standing).items():
-            logged = logged_columns(registry.stream(name), (*columns.numbers, *columns.words))
-            wanted = Wanted(logged=logged, checked=columns.numbers)
-            for shard in here:
-                found[shard][name] = found[shard].get(name, Wanted()).joined(wanted)
+        known = technique_of_name(name)
+        mine = [one for one in queries if known.takes(one, site.shard, shards)]
+        if mine:
+            with turn(name, partial(_listed, queries)):
+                operator = held.get(name) or page_module(known).opened()
+                operator.compile(site, registry, mine)
+                found[name] = operator
     return found
 
 
-def _unfed(site: Site, registry: Registry) -> list[tuple[Technique, Standing]]:
-    """Queries whose operators no stream feeds."""
-    return site.once("unfed", partial(_running, registry))
+def _listed(queries: Sequence[Standing]) -> Sequence[Standing]:
+    return queries
 
 
-def _running(registry: Registry) -> list[tuple[Technique, Standing]]:
-    """Queries that are not suspended and whose operators no stream feeds."""
-    running = (one for one in registry.queries.values() if one.suspended is None)
-    asked = ((technique_of(one), one) for one in running)
-    return [(technique, standing) for technique, standing in asked if not technique.fed]
+def taken(
+    site: Site, registry: Registry, asked: Mapping[str, Sequence[Standing]], shard: int
+) -> dict[str, Wanted]:
+    """What operators that read pages take of streams on a shard."""
+    found: dict[str, Wanted] = {}
+    for name, queries in asked.items():
+        known = technique_of_name(name)
+        for standing in queries:
+            if not known.takes(standing, shard, site.home.shards):
+                continue
+            for stream, columns in known.reads(registry, standing).items():
+                logged = logged_columns(registry.stream(stream), (*columns.numbers, *columns.words))
+                wanted = Wanted(logged=logged, checked=columns.numbers)
+                found[stream] = found.get(stream, Wanted()).joined(wanted)
+    return found
 
 
-def compiled_of(site: Site, registry: Registry, name: str, operator: PageOperator) -> bool:
+def compiled_of(
+    site: Site, registry: Registry, name: str, queries: Sequence[Standing], operator: PageOperator
+) -> bool:
     """Compile an operator for those of its queries that this shard has a part in, if any."""
-    shards = site.home.shards
-    queries = [
-        standing
-        for technique, standing in _running(registry)
-        if technique.takes(standing, site.shard, shards)
-        and operator_name(registry, standing) == name
-    ]
-    if queries:
-        operator.compile(site, registry, queries)
-    return bool(queries)
+    known = technique_of_name(name)
+    mine = [one for one in queries if known.takes(one, site.shard, site.home.shards)]
+    if mine:
+        operator.compile(site, registry, mine)
+    return bool(mine)
 
 
 def compiled_for(

@@ -34,7 +34,7 @@ class PieceMemory:
             yield
             if text not in self.claims:
                 self.claims[text] = claimed()
-            self.claims[text].ask(array_bytes(piece))
+            self.claims[text].ask(piece.held_bytes())
 
 
 def array_bytes(value: Any, depth: int = DEPTH) -> int:

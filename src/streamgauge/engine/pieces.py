@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from streamgauge.engine.memory import Memories
 from streamgauge.engine.naming import Groups, Series, Words
 from streamgauge.engine.partial import Partial
 from streamgauge.engine.rows import Rows
+from streamgauge.kernel.moves import Moves
 from streamgauge.log.home import FORMAT
 from streamgauge.operators.emission import (
     ALWAYS,
@@ -36,6 +38,7 @@ from streamgauge.operators.emission import (
     Floats,
     Ints,
 )
+from streamgauge.plan.assignment import Change
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.silence import FOR_EVER, patience_of, period_of
@@ -221,6 +224,33 @@ class Seats:
         running.sort(key=lambda pair: (order(pair[1]), pair[1].id))
         self.rows = np.array([row for row, _ in running], np.int64)
         self.active = [s for _, s in running]
+
+    def change(
+        self, bench: Bench, change: Change, n_groups: int, order: Callable[[Standing], Any]
+    ) -> Moves:
+        """Let queries leave and come; how the places of those that are checked move."""
+        before = len(self.memory.who)
+        seated = self.memory.change(change, n_groups)
+        rows = seated.places(before)[self.rows]
+        gone = np.flatnonzero(rows < 0)
+        kept = Moves(gone, gone[:0]).listed(self.active, ())
+
+        def place(standing: Standing) -> tuple[Any, int]:
+            return order(standing), standing.id
+
+        new = sorted(filter(bench.active, change.added), key=place)
+        come = [bisect_left(kept, place(s), key=place) + n for n, s in enumerate(new)]
+        moves = Moves(gone, np.array(come, np.int64))
+        self.active = moves.listed(self.active, new)
+        fresh = np.array([self.memory.row(standing) for standing in new], np.int64)
+        self.rows = moves.column(rows, fresh)
+        return moves
+
+    def only(self, queries: Sequence[Standing], order: Callable[[Standing], Any]) -> Seats:
+        """Some queries alone, in the given order; the memory is the same."""
+        chosen = sorted(queries, key=lambda standing: (order(standing), standing.id))
+        rows = np.array([self.memory.row(standing) for standing in chosen], np.int64)
+        return Seats(self.memory, chosen, rows)
 
     def adopt(self, other: Seats) -> None:
         """Seat the same queries as another copy; the memory stays our own."""

@@ -6,10 +6,12 @@ groups that the shard owns. All of them go by the calendar of the whole stream.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -25,7 +27,7 @@ from streamgauge.engine.piece_memory import PieceMemory
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given
 from streamgauge.engine.reading import Brought, Wanted, read_batch, read_page
 from streamgauge.engine.rows import Rows, join, no_rows
-from streamgauge.engine.stalled import Stage, Stalled, goes_on, is_wanted
+from streamgauge.engine.stalled import Stage, Stalled, goes_on
 from streamgauge.engine.turns import check, turn
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Interner
@@ -35,6 +37,7 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.reader import history
 from streamgauge.operators.emission import Codes, Span
+from streamgauge.plan.assignment import Change
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import StreamPlan
 from streamgauge.plan.technique import Key, technique
@@ -95,7 +98,7 @@ class StreamRun:
     """One stream of one shard, with what is needed to bring it forward.
 
     `others` are the columns that operators take which no input of the stream feeds; `brought` has
-    the rows of the page at work for them.
+    the rows of the page at work for them. `born` counts queries by the epochs of their births.
     """
 
     home: Home
@@ -107,6 +110,7 @@ class StreamRun:
     others: Wanted = field(default_factory=Wanted)
     brought: Brought = field(default_factory=Brought)
     opened: list[Given] = field(default_factory=list)
+    born: Counter[int] = field(default_factory=Counter)
     parts: dict[str, StreamPlan] = field(init=False)
     memory: PieceMemory = field(init=False)
 
@@ -151,7 +155,7 @@ class StreamRun:
     def mine(self, name: str) -> list[tuple[Key, list[Standing]]]:
         """Operators of an input that this shard has a part in."""
         found = self.parts[name].operators.items()
-        return [one for one in found if one[0].lives_on(self.shard, self.home.shards)]
+        return [one for one in found if self._lives_here(one[0])]
 
     def compile(self) -> None:
         """Compile the queries of pieces whose state was stored."""
@@ -171,31 +175,52 @@ class StreamRun:
             held.pieces = pieces
             settle_names(held, plan)
 
-    def seat(self, epoch: int) -> None:
-        """Let the changes of an epoch take effect: make, drop and compile pieces."""
+    def change(self, plan: StreamPlan, changes: Mapping[Key, Change], epoch: int) -> None:
+        """Let what an epoch changes of some operators take effect; the others go on."""
+        self.plan, self.parts = plan, inputs_of(plan)
+        self.seat(epoch, changes)
+
+    def seat(self, epoch: int, changes: Mapping[Key, Change] | None = None) -> None:
+        """Make, drop and compile pieces: those that changes are of, or all."""
         state = self.state
-        started = state.closed != UNSTARTED
-        born = {s.born for name in self.parts for _, queries in self.mine(name) for s in queries}
-        born |= {s.born for s in self.registry.queries.values() if s.suspended is not None}
-        state.births = {at: state.births[at] for at in born if at in state.births}
-        state.births[epoch] = self.closed_instant if started else NO_LIMIT
+        self._note_births(epoch, changes)
         idle = {name: held for name, held in state.inputs.items() if held.stalled}
         state.inputs = idle | {n: state.inputs.get(n) or InputState() for n in self.parts}
         for name in self.parts:
-            self._seat_input(name, epoch)
+            self._seat_input(name, epoch, changes)
         if state.first != UNSTARTED:
             for name in self.parts:
-                self._open(name, epoch)
-        for held in state.inputs.values():
-            stalled = held.stalled.items()
-            held.stalled = {t: one for t, one in stalled if is_wanted(one.queries, self.registry)}
+                self._open(name, epoch, changes)
         self._release()
+
+    def _note_births(self, epoch: int, changes: Mapping[Key, Change] | None) -> None:
+        """Know when the queries of an epoch are born, and no more than is asked for."""
+        births, born = self.state.births, self.born
+        if changes is None or not born:
+            asked = (
+                one for name in self.parts for _, queries in self.mine(name) for one in queries
+            )
+            failed = (one for one in self.registry.queries.values() if one.suspended is not None)
+            self.born = born = Counter(one.born for one in chain(asked, failed))
+            gone = [at for at in births if at not in born]
+        else:
+            here = [one for key, one in changes.items() if self._lives_here(key)]
+            born.update(one.born for change in here for one in change.added)
+            born.subtract(one.born for change in here for one in change.dropped)
+            gone = [one.born for change in here for one in change.dropped if not born[one.born]]
+        for at in gone:
+            births.pop(at, None)
+            born.pop(at, None)
+        births[epoch] = NO_LIMIT if self.state.closed == UNSTARTED else self.closed_instant
+
+    def _lives_here(self, key: Key) -> bool:
+        return key.lives_on(self.shard, self.home.shards)
 
     def _release(self) -> None:
         for name, plan in self.parts.items():
             release(self.state.inputs[name], plan)
 
-    def _seat_input(self, name: str, epoch: int) -> None:
+    def _seat_input(self, name: str, epoch: int, changes: Mapping[Key, Change] | None) -> None:
         plan, held = self.parts[name], self.state.inputs[name]
         settle_names(held, plan)
         bench = self.bench(name)
@@ -203,12 +228,19 @@ class StreamRun:
         lacking: list[tuple[Operator, bool, int]] = []
         for key, queries in self.mine(name):
             known = held.pieces.get(key.text())
+            change = None if changes is None else changes.get(key)
+            if known is not None and changes is not None and change is None:
+                pieces[key.text()] = known
+                continue
             with self.turn(key.text(), queries):
                 known = known or self._resumed(name, key, queries, epoch)
                 piece = known or _module(key).opened(key, bench, self.registry, queries)
                 reached = piece.extent
                 with self.memory.working(key.text(), piece, partial(_names, queries)):
-                    piece.seat(bench, self.registry, queries)
+                    if known is None or change is None or key.text() not in held.pieces:
+                        piece.seat(bench, self.registry, queries)
+                    else:
+                        piece.change(bench, self.registry, queries, change)
                 self.opened += piece.ends(self.state.closed)
                 if known is None or piece.extent > reached or piece.lacks_past():
                     lacking.append((piece, known is None, reached))
@@ -234,20 +266,19 @@ class StreamRun:
         state.inputs = {REPLICATED: InputState(), name: mine}
         stalled.operator.seat(alone.bench(name), self.registry, queries)
         mine.waiting = alone._waiting(name, stalled.since)
-        journal = Journal(self.home)
-        for number in range(stalled.since, epoch):
-            page = journal.page(number)
+        for page in map(Journal(self.home).page, range(stalled.since, epoch)):
             self.opened += alone._advance(page, alone._bring(page, None))
         del held.stalled[key.text()]
         return stalled.operator
 
-    def _open(self, name: str, epoch: int) -> None:
+    def _open(self, name: str, epoch: int, changes: Mapping[Key, Change] | None) -> None:
         """Answer new queries that ask for history, at the closed tick, from what is kept."""
         plan, held = self.parts[name], self.state.inputs[name]
         rows = no_rows(plan.numbers(), plan.words())
         for key, queries in self.mine(name):
             piece = held.pieces[key.text()]
-            new = [s for s in queries if s.born == epoch and s.query.history]
+            asked = queries if changes is None else changes.get(key, Change()).added
+            new = [s for s in asked if s.born == epoch and s.query.history]
             if not new or not piece.answers_history:
                 continue
             opening = frozenset((s.id, s.version) for s in new)
@@ -256,11 +287,8 @@ class StreamRun:
             at = self.state.closed
             span = Span(at - 1, at, at, 0, self.stream.tick, epoch)
             with self.turn(key.text(), queries):
-                piece.seat(bench, self.registry, queries)
-                self.opened += [
-                    given for given in piece.advance(bench, rows, span) if len(given.matrix)
-                ]
-                piece.seat(self.bench(name), self.registry, queries)
+                given = piece.begin_answers(bench, self.registry, queries, new, (rows, span))
+                self.opened += [one for one in given if len(one.matrix)]
 
     # Rows of the past.
 

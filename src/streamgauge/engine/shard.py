@@ -20,15 +20,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.engine import state as wire
+from streamgauge.engine.asked_names import AskedNames
 from streamgauge.engine.catalog import registry_at, suspend_failed, with_suspensions
 from streamgauge.engine.operator import Operator, Out, PageOperator, Site, together
-from streamgauge.engine.page_operators import asked_of, planned, taken
+from streamgauge.engine.page_operators import planned, taken
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.reading import Brought, Wanted
 from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
-from streamgauge.engine.stalling import stall
+from streamgauge.engine.stalling import forget_stalled, stall
 from streamgauge.engine.state import ShardState
 from streamgauge.engine.state_files import StateFiles, write_state
 from streamgauge.engine.turns import Turns, check, turn
@@ -43,11 +44,9 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.operators import emission
 from streamgauge.operators.functions import in_force
-from streamgauge.plan.query import Query
-from streamgauge.plan.registry import Registry
-from streamgauge.plan.sharing import share as shared
-from streamgauge.plan.view import View
-from streamgauge.results.blocks import Block, Contracts, write_block
+from streamgauge.plan.assignment import Assignment, Changes
+from streamgauge.plan.registry import Registry, Standing
+from streamgauge.results.blocks import Block, write_block
 from streamgauge.results.row_blocks import RowBlock, write_rows
 
 
@@ -86,29 +85,6 @@ class Receipt:
         return cls(**json.loads(data))
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """Who asks: numbers, names and versions of the registered queries, by number."""
-
-    numbers: npt.NDArray[np.int64]
-    versions: npt.NDArray[np.int32]
-    names: list[str]
-    contracts: Contracts
-    queries: list[Query | View]
-    reached: dict[int, tuple[Reach, ...]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, registry: Registry) -> _Names:
-        asked = list(registry.queries.values())
-        return cls(
-            np.array([standing.id for standing in asked], np.int64),
-            np.array([standing.version for standing in asked], np.int32),
-            [standing.name for standing in asked],
-            Contracts.of([standing.asked.contract for standing in asked]),
-            [standing.asked for standing in asked],
-        )
-
-
 @dataclass(slots=True)
 class _Running:
     """A shard in memory: its state and the plan it was compiled for."""
@@ -116,9 +92,14 @@ class _Running:
     state: ShardState
     registry: Registry
     runs: dict[str, StreamRun]
-    asked: _Names
+    asked: AskedNames
+    assignment: Assignment
     stored: StateFiles = field(default_factory=StateFiles)
     opened: list[Out] = field(default_factory=list)
+
+    def reading(self, name: str) -> list[Standing]:
+        """The queries of an operator that reads pages."""
+        return self.assignment.paged.get(name, [])
 
     @property
     def operators(self) -> list[Operator | PageOperator]:
@@ -307,29 +288,38 @@ def _revived(
     for name, operator in state.operators.items():
         operator.adopt(stale.state.operators[name])
         operator.reprice(site, stale.registry)
-    return _Running(state, stale.registry, runs, stale.asked, stored)
+    return _Running(state, stale.registry, runs, stale.asked, stale.assignment, stored)
 
 
-def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _Running:
-    """Make a run for each stream that is declared; forget the others."""
-    states = state.streams
+def _planned(
+    home: Home, shard: int, state: ShardState, registry: Registry, epoch: int | None = None
+) -> _Running:
+    """Make a run for each stream that is declared; forget the others.
+
+    In an epoch that changes something, operators whose queries are resumed go on.
+    """
+    assignment, site = Assignment.of(registry), Site(home, shard)
+    running = _Running(state, registry, {}, AskedNames.of(registry), assignment)
+    _make_runs(running, site, {})
+    if epoch is not None:
+        _resume(running, site, epoch)
+    state.operators = planned(site, registry, state.operators, assignment.paged)
+    return running
+
+
+def _make_runs(running: _Running, site: Site, known: Mapping[str, StreamRun]) -> None:
+    """The runs of all streams that are declared, among them some that are known."""
+    states, registry, plans = running.state.streams, running.registry, running.assignment.plans
     for name in [name for name in states if name not in registry.streams]:
         del states[name]
-    site = Site(home, shard)
-    others = taken(site, registry, [shard])[shard]
-    runs = {
-        name: StreamRun(
-            home,
-            shard,
-            shared(registry, stream),
-            registry,
-            states.setdefault(name, StreamState()),
-            others=others.get(name, Wanted()),
-        )
-        for name, stream in registry.streams.items()
+    others = taken(site, registry, running.assignment.paged, site.shard)
+    running.runs = {
+        name: known.get(name)
+        or StreamRun(site.home, site.shard, plan, registry, states.setdefault(name, StreamState()))
+        for name, plan in plans.items()
     }
-    state.operators = planned(site, registry, state.operators)
-    return _Running(state, registry, runs, _Names.of(registry))
+    for name, stream_run in running.runs.items():
+        stream_run.others = others.get(name, Wanted())
 
 
 def _run_page(
@@ -349,7 +339,7 @@ def _run_page(
     for name, run in running.runs.items():
         given += run.advance(page, came.get(name))
     for name, operator in running.state.operators.items():
-        with turn(name, partial(asked_of, running.registry, name)):
+        with turn(name, partial(running.reading, name)):
             given += operator.advance(running.runs, page)
     check()
     for run in running.runs.values():
@@ -377,28 +367,65 @@ def _rows(given: Sequence[Out], losses: Losses) -> list[RowBlock]:
 def _change(home: Home, shard: int, running: _Running, page: Page) -> None:
     """Let the changes of a page take effect; where nothing else is asked, nothing is planned."""
     registry = registry_at(home, page.number, running.registry, read=page)
-    operators = running.state.operators
+    site = Site(home, shard)
     if registry is running.registry and registry.changed != page.number:
-        site = Site(home, shard)
-        for operator in operators.values():
-            operator.reprice(site, registry)
+        _reprice(running, site)
         return
-    state, site = running.state, Site(home, shard)
-    resumed, running.opened = state.readers.resumed(site, registry, state.operators, page.number)
-    state.operators = {**state.operators, **resumed}
-    state.readers.forget(registry)
-    fresh = _planned(home, shard, state, registry)
+    changes = None
+    if registry is running.registry:
+        changes = running.assignment.change(registry, page.changes)
+    if changes is None:
+        fresh = _planned(home, shard, running.state, registry, page.number)
+        running.registry, running.assignment = registry, fresh.assignment
+        running.runs, running.asked = fresh.runs, fresh.asked
+        running.opened = fresh.opened
+        seated = set(running.state.operators)
+    else:
+        running.asked = running.asked.changed(changes.queries)
+        seated = _change_operators(running, site, changes, page.number)
+        if any(record["do"] == "costs" for record in page.changes):
+            _reprice(running, site)
     check()
-    running.registry, running.runs, running.asked = registry, fresh.runs, fresh.asked
-    for stream_run in running.runs.values():
-        stream_run.seat(page.number)
+    for name, stream_run in running.runs.items():
+        if changes is None or name in changes.streams:
+            stream_run.seat(page.number)
     check()
     for name, operator in running.state.operators.items():
-        with turn(name, partial(asked_of, registry, name)):
-            operator.seat(running.runs, page.number)
+        if name in seated:
+            with turn(name, partial(running.reading, name)):
+                operator.seat(running.runs, page.number)
+    forget_stalled(running.state.streams, running.state.readers, registry)
 
 
-def _mark(block: Block, asked: _Names, losses: Losses) -> None:
+def _resume(running: _Running, site: Site, epoch: int) -> None:
+    """Bring operators that read pages and whose queries are resumed over what they missed."""
+    state, asked = running.state, running.assignment.paged
+    readers, held = state.readers, state.operators
+    found, running.opened = readers.resumed(site, running.registry, asked, held, epoch)
+    state.operators = {**held, **found}
+
+
+def _reprice(running: _Running, site: Site) -> None:
+    """Go by new prices of work."""
+    for operator in running.state.operators.values():
+        operator.reprice(site, running.registry)
+
+
+def _change_operators(running: _Running, site: Site, changes: Changes, epoch: int) -> set[str]:
+    """Change the operators that an epoch touches; the names of those that read pages."""
+    registry, assignment, state = running.registry, running.assignment, running.state
+    if changes.streams or changes.paged:
+        known = {n: one for n, one in running.runs.items() if n not in changes.streams}
+        _make_runs(running, site, known)
+        _resume(running, site, epoch)
+        held = state.operators
+        state.operators = planned(site, registry, held, assignment.paged, changes.paged)
+    for name, of_keys in changes.fed.items():
+        running.runs[name].change(assignment.plans[name], of_keys, epoch)
+    return changes.paged
+
+
+def _mark(block: Block, asked: AskedNames, losses: Losses) -> None:
     """Lower the coverage of answers whose windows should hold rows that could not be used."""
     if not losses:
         return
@@ -423,7 +450,7 @@ def _named(groups: Sequence[list[str] | pa.Array]) -> tuple[list[npt.NDArray[np.
     return parts, coded.dictionary
 
 
-def _block(asked: _Names, answers: Sequence[Given]) -> Block:
+def _block(asked: AskedNames, answers: Sequence[Given]) -> Block:
     """Answers of all pieces in one block, by event time."""
     given = [item for item in answers if len(item.matrix)]
     codes, texts = _named([item.groups for item in given])

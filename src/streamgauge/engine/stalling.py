@@ -9,15 +9,16 @@ from typing import Any
 
 from streamgauge.engine.distribution import input_of
 from streamgauge.engine.operator import Arrays, Out, PageOperator, Site, page_module
-from streamgauge.engine.page_operators import asked_of, compiled_of, taken
+from streamgauge.engine.page_operators import compiled_of, taken
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.reading import Wanted
 from streamgauge.engine.stalled import Stage, Stalled, Who, goes_on, is_wanted
 from streamgauge.engine.turns import turn
 from streamgauge.kernel.passing_names import PassingNames
 from streamgauge.log.journal import Journal
+from streamgauge.plan.assignment import Assignment
 from streamgauge.plan.registry import Registry
-from streamgauge.plan.sharing import StreamPlan, share
+from streamgauge.plan.sharing import StreamPlan
 from streamgauge.plan.standing import Standing
 from streamgauge.plan.technique import Key, technique
 
@@ -68,36 +69,41 @@ class Readers:
 
     stalled: dict[str, StalledReader] = field(default_factory=dict)
 
-    def forget(self, registry: Registry) -> None:
-        """Keep those that may still be resumed."""
-        kept = self.stalled.items()
-        self.stalled = {n: one for n, one in kept if is_wanted(one.queries, registry)}
-
     def resumed(
-        self, site: Site, registry: Registry, held: Mapping[str, PageOperator], epoch: int
+        self,
+        site: Site,
+        registry: Registry,
+        asked: Mapping[str, list[Standing]],
+        held: Mapping[str, PageOperator],
+        epoch: int,
     ) -> tuple[dict[str, PageOperator], list[Out]]:
         """Operators whose queries are resumed, brought over the epochs missed; what they answer."""
         found: dict[str, PageOperator] = {}
         given: list[Out] = []
         for name, one in list(self.stalled.items()):
-            queries = asked_of(registry, name)
+            queries = asked.get(name, [])
             if name in held or not queries or not goes_on(one.queries, queries):
                 continue
-            with turn(name, partial(asked_of, registry, name)):
+            with turn(name, partial(asked.__getitem__, name)):
                 module = page_module(technique(name.partition("/")[0]))
                 operator = module.restored("", one.values, dict(one.arrays))
-                if compiled_of(site, registry, name, operator):
-                    given += _missed(site, registry, operator, one, epoch)
+                if compiled_of(site, registry, name, queries, operator):
+                    columns = taken(site, registry, {name: queries}, site.shard)
+                    given += _missed(site, registry, operator, one, columns, epoch)
                     found[name] = operator
             del self.stalled[name]
         return found, given
 
 
 def _missed(
-    site: Site, registry: Registry, operator: PageOperator, stalled: StalledReader, epoch: int
+    site: Site,
+    registry: Registry,
+    operator: PageOperator,
+    stalled: StalledReader,
+    columns: Mapping[str, Wanted],
+    epoch: int,
 ) -> list[Out]:
-    """What an operator answers of the epochs since it stalled."""
-    columns = taken(site, registry, [site.shard])[site.shard]
+    """What an operator answers of the epochs since it stalled, given what it takes of streams."""
     runs = {
         name: StreamRun(
             site.home,
@@ -120,6 +126,18 @@ def _missed(
     return given
 
 
+def forget_stalled(
+    streams: Mapping[str, StreamState], readers: Readers, registry: Registry
+) -> None:
+    """Keep operators that may still be resumed."""
+    for state in streams.values():
+        for held in state.inputs.values():
+            fed = held.stalled.items()
+            held.stalled = {text: one for text, one in fed if is_wanted(one.queries, registry)}
+    kept = readers.stalled.items()
+    readers.stalled = {name: one for name, one in kept if is_wanted(one.queries, registry)}
+
+
 def stall(
     streams: Mapping[str, StreamState],
     operators: dict[str, PageOperator],
@@ -128,6 +146,7 @@ def stall(
     records: Iterable[Mapping[str, Any]],
 ) -> None:
     """Set the operators aside of which all queries are to be suspended, as they are stored."""
+    asked = Assignment.of(registry)
     since = {tuple(who): one["since"] for one in records for who in one["queries"]}
 
     def found(queries: Sequence[Standing]) -> tuple[int, tuple[Who, ...]] | None:
@@ -135,12 +154,12 @@ def stall(
         return (since[who[0]], who) if who and set(who) <= since.keys() else None
 
     for name, state in streams.items():
-        plan = share(registry, registry.stream(name)) if name in registry.streams else None
+        plan = asked.plans.get(name)
         for key, queries in plan.operators.items() if plan is not None else ():
             if (failed := found(queries)) is not None:
                 _stall_fed(state, plan, key, queries, failed)
     for name in list(operators):
-        if (failed := found(asked_of(registry, name))) is not None:
+        if (failed := found(asked.paged.get(name, []))) is not None:
             arrays: Arrays = {}
             values = operators.pop(name).pack("", arrays)
             stages = {stream: state.stage() for stream, state in streams.items()}

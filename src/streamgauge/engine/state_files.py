@@ -1,8 +1,9 @@
 """Files of the state of a shard: a whole, and files of what has changed since.
 
 A page writes the blocks of arrays that it has changed. Files of changes are put together level by
-level, and the state is written as a whole again once its files are twice its size, so the bytes
-that pages write follow what they change, and reading follows the size of the state.
+level while that takes few bytes. Once the files have twice the bytes of the state, each page also
+writes some blocks that only the oldest file has, until nobody needs that file. So the bytes that a
+page writes follow what it changes, and reading follows the size of the state.
 """
 
 from __future__ import annotations
@@ -14,9 +15,17 @@ from pathlib import Path
 
 from streamgauge.kernel import wire_changes
 from streamgauge.kernel.errors import StateTooOld
-from streamgauge.kernel.files import damaged, reading, write_whole
+from streamgauge.kernel.files import reading, write_whole
 from streamgauge.kernel.wire import Packed, kind_of, pack, unpack
-from streamgauge.kernel.wire_changes import Blocks, Stored, apart, compared, together
+from streamgauge.kernel.wire_changes import (
+    Blocks,
+    Changed,
+    Stored,
+    apart,
+    compared,
+    files_in_use,
+    together,
+)
 from streamgauge.log.commits import state_files
 from streamgauge.log.home import Home
 
@@ -25,11 +34,19 @@ SMALL = 1 << 18
 # So many files of changes of one size become one.
 FAN = 8
 LEAST = 1 << 16
+# From so many files on, fewer become one.
+MANY = 64
+# What a page may write again of what is stored: so many bytes, this share of the state, or as much
+# as it changes. Larger files of changes are few beside the state, and stay as they are.
+ROOM = 1 << 21
+SHARE = 64
 
 
 @dataclass(slots=True)
 class StateFiles:
     """What is stored of a shard's state: files, the oldest first, and which has each block.
+
+    The first is the state as a whole until all of its blocks are in later files as well.
 
     Parameters
     ----------
@@ -63,21 +80,34 @@ def write_state(path: Path, home: Home, packed: Packed, before: StateFiles) -> S
     state = apart(packed)
     changed = compared(state.arrays, before.blocks)
     size = sum(array.nbytes for array in state.arrays.values())
-    keep = _kept(before.sizes, changed.nbytes)
+    room = max(ROOM, size // SHARE, changed.nbytes)
+    most = changed.nbytes + room
+    keep = _kept(before.sizes, changed.nbytes, room)
     if keep < len(before.sizes):
         changed = changed.since(before.numbers[keep])
-    total = sum(before.sizes[:keep]) + changed.nbytes
-    if 2 * changed.nbytes > size or total > 2 * size + SMALL:
+    if sum(before.sizes[:keep]) + changed.nbytes > 2 * size + SMALL:
+        changed = changed.with_blocks_of(before.numbers[0], most - changed.nbytes)
+    if 2 * changed.nbytes > size:
         return _written_whole(path, home, packed)
+    return _written_changes(path, home, state, changed, before, keep)
+
+
+def _written_changes(
+    path: Path, home: Home, state: Packed, changed: Changed, before: StateFiles, keep: int
+) -> StateFiles:
+    """Write blocks to a file of their own; files that nobody needs any more are let go."""
     data = pack(wire_changes.changes(state, changed))
     write_whole(path, data)
     number = before.numbers[-1] + 1
+    blocks = changed.stored_in(number)
+    needed = files_in_use(blocks)
+    kept = [place for place in range(keep) if before.numbers[place] in needed]
     return StateFiles(
-        [*before.names[:keep], home.file_of(path)],
-        [*before.sizes[:keep], len(data)],
-        [*before.numbers[:keep], number],
-        changed.stored_in(number),
-        size,
+        [*(before.names[place] for place in kept), home.file_of(path)],
+        [*(before.sizes[place] for place in kept), len(data)],
+        [*(before.numbers[place] for place in kept), number],
+        blocks,
+        sum(array.nbytes for array in state.arrays.values()),
     )
 
 
@@ -92,16 +122,22 @@ def _written_whole(path: Path, home: Home, packed: Packed) -> StateFiles:
     return StateFiles([home.file_of(path)], [size], [0], blocks, size)
 
 
-def _kept(sizes: Sequence[int], nbytes: int) -> int:
-    """How many files stay as they are when changes of so many bytes are added to the rest."""
-    keep = len(sizes)
+def _kept(sizes: Sequence[int], nbytes: int, room: int) -> int:
+    """How many files stay as they are when changes of so many bytes are added to the rest.
+
+    Some files of one level are put together if there is room for them; where there are many files
+    in all, as soon as they take half of it.
+    """
+    keep, left = len(sizes), room
+    few = len(sizes) < MANY
     while True:
         first = keep
         while first > 1 and _level(sizes[first - 1]) <= _level(nbytes):
             first -= 1
-        if keep - first < FAN - 1:
+        run = sum(sizes[first:keep])
+        if run > left or (keep - first < FAN - 1 and (few or 2 * run < room)):
             return keep
-        nbytes += sum(sizes[first:keep])
+        nbytes, left = nbytes + run, left - run
         keep = first
 
 
@@ -122,7 +158,7 @@ def read_packed(
     names, sizes = ([home.file_of(path) for path, _ in chain], [len(data) for _, data in chain])
     found = StateFiles(names, sizes, list(range(len(chain))), None, sizes[0])
     with naming(chain[0][0], what):
-        packed = unpack(chain[0][1], kind=kind, version=version)
+        packed = _first(chain[0][1], kind, version)
     if len(chain) == 1 and not (remember and found.nbytes >= SMALL):
         return packed, found
     # Large bytes that are read are not held beside the arrays they became.
@@ -137,14 +173,27 @@ def read_packed(
 
 
 def _chain(paths: Sequence[Path], what: str) -> list[tuple[Path, bytes]]:
-    """Files and their bytes from the last whole on."""
+    """Files and their bytes: from the last whole on, or all where no whole is needed any more."""
     chain: list[tuple[Path, bytes]] = []
     for path in reversed(paths):
         chain.insert(0, (path, path.read_bytes()))
         with naming(path, what):
-            if kind_of(chain[0][1]) != wire_changes.KIND:
-                return chain
-    raise damaged(paths[0], what, "the whole before these changes is absent")
+            if not _of_changes(chain[0][1]):
+                break
+    return chain
+
+
+def _of_changes(data: bytes) -> bool:
+    return kind_of(data) == wire_changes.KIND
+
+
+def _first(data: bytes, kind: str, version: int) -> Packed:
+    """The state that the first file of a chain has: a whole, or what changes make of nothing."""
+    if not _of_changes(data):
+        return unpack(data, kind=kind, version=version)
+    stored = Stored(Packed(kind, version))
+    stored.change(_change(data, version), 0)
+    return stored.packed
 
 
 def _change(data: bytes, version: int) -> Packed:

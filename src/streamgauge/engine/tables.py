@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streamgauge.engine.naming import Groups
-from streamgauge.engine.operator import Operator
 from streamgauge.engine.pieces import Seats
+from streamgauge.engine.seated import Seated
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.operators.emission import GIVEN, Flags, Ints
 from streamgauge.plan.table_key import TableKey
@@ -18,7 +18,7 @@ from streamgauge.plan.table_key import TableKey
 Array = npt.NDArray[Any]
 
 
-class Table(Operator):
+class Table(Seated):
     """An operator over windows of rows: groups, and what queries answered about them."""
 
     key: TableKey
@@ -26,6 +26,11 @@ class Table(Operator):
     seats: Seats
     # Whether a group is as one that never came once its rows have left.
     leaves: ClassVar[bool] = True
+
+    @property
+    def n_groups(self) -> int:
+        """Groups that queries have a memory about; there is room for one."""
+        return max(1, len(self.groups.texts))
 
     def mark_groups(self, there: Flags) -> None:
         """Mark the groups with rows in some window."""

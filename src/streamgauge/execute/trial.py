@@ -157,7 +157,7 @@ def copied(registry: Registry) -> Registry:
     """A registry that can be changed without changing the first; what it holds are values."""
     trial = copy(registry)
     for kind in _KINDS:
-        setattr(trial, kind, dict(getattr(registry, kind)))
+        setattr(trial, kind, copy(getattr(registry, kind)))
     return trial
 
 

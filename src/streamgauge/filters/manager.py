@@ -21,14 +21,7 @@ from streamgauge.filters.bound import EVERY_READING, NOTHING, Grant
 from streamgauge.filters.constraints import Constraints
 from streamgauge.filters.ledger import Claims, Ledger
 from streamgauge.filters.ledger import grant as book_grant
-from streamgauge.filters.pricing import (
-    Bounds,
-    answer,
-    confirm_all,
-    over_budget,
-    shrinks,
-    tolls_of,
-)
+from streamgauge.filters.pricing import Bounds, answer, confirm_all, over_budget, shrinks, tolls_of
 
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]

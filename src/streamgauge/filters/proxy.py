@@ -33,14 +33,7 @@ from streamgauge.filters.mote import (
     hertz,
 )
 from streamgauge.filters.regions import ALL, Region, union
-from streamgauge.filters.routing import (
-    AGGREGATES,
-    SAMPLES,
-    Delivery,
-    Interest,
-    Router,
-    covers,
-)
+from streamgauge.filters.routing import AGGREGATES, SAMPLES, Delivery, Interest, Router, covers
 from streamgauge.kernel.errors import BindError, QueryNotFound
 from streamgauge.kernel.time import SECOND, Duration, Instant
 from streamgauge.operators.predicate import Predicate

@@ -66,7 +66,7 @@ def kernel_fingerprint(path: Path) -> str:
     Compiled code names the modules that it came from, so a module that moved is another one.
     """
     texts = hashlib.blake2b(digest_size=8)
-    for file in sorted(deciding(path)) if path.is_relative_to(_ROOT) else [path]:
+    for file in sorted(deciding(path)):
         place = file.relative_to(_ROOT) if file.is_relative_to(_ROOT) else file.name
         texts.update(f"{place}\n".encode())
         texts.update(file.read_bytes())

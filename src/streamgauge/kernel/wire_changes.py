@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -58,6 +58,16 @@ class Changed:
         }
         return Changed(self.blocks, masks)
 
+    def with_blocks_of(self, number: int, nbytes: int) -> Changed:
+        """Those, and so many bytes of the blocks that the file of this number alone has."""
+        left, masks = nbytes // BLOCK, {}
+        for name, mask in self.masks.items():
+            held = np.flatnonzero((self.blocks[name].file == number) & ~mask)[: max(left, 0)]
+            masks[name] = mask.copy()
+            masks[name].reshape(-1)[held] = True
+            left -= len(held)
+        return Changed(self.blocks, masks)
+
     @property
     def nbytes(self) -> int:
         """Bytes of the changed blocks, at most."""
@@ -68,6 +78,21 @@ class Changed:
         for name, mask in self.masks.items():
             self.blocks[name].file[mask] = number
         return self.blocks
+
+
+def files_in_use(stored: Mapping[str, Blocks]) -> set[int]:
+    """Numbers of the files that have some block.
+
+    >>> file = np.array([[7, 9, 7]], np.int32)
+    >>> sorted(files_in_use({"a": Blocks(np.zeros((1, 3), np.uint64), file)}))
+    [7, 9]
+    """
+    numbers = [blocks.file.reshape(-1) for blocks in stored.values() if blocks.file.size]
+    if not numbers:
+        return set()
+    least = min(int(each.min()) for each in numbers)
+    found = [np.flatnonzero(np.bincount(each - least)) for each in numbers]
+    return set((np.concatenate(found) + least).tolist())
 
 
 def apart(packed: Packed) -> Packed:

@@ -10,14 +10,7 @@ from typing import Any
 
 from streamgauge.kernel.allowed import NOTHING, Allowed
 from streamgauge.kernel.errors import BindError, StateTooOld
-from streamgauge.kernel.files import (
-    damaged,
-    number_name,
-    numbered,
-    read_json,
-    reading,
-    write_json,
-)
+from streamgauge.kernel.files import damaged, number_name, numbered, read_json, reading, write_json
 from streamgauge.kernel.memory import allowance, bytes_of
 from streamgauge.kernel.roots import NO_ROOTS, Roots
 from streamgauge.kernel.time import SECOND, DurationLike, duration

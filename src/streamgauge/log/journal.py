@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.kernel.errors import Cleared, EngineFailure
-from streamgauge.kernel.files import (
-    damaged,
-    number_name,
-    numbered,
-    parse_json,
-    reading,
-    write_json,
-)
+from streamgauge.kernel.files import damaged, number_name, numbered, parse_json, reading, write_json
 from streamgauge.kernel.time import Instant
 from streamgauge.log.home import Home
 

@@ -11,6 +11,7 @@ from streamgauge.plan.former_offers import offer_now
 from streamgauge.plan.latest import deferred
 from streamgauge.plan.nodes import Numbers
 from streamgauge.plan.registry import Registry, Standing, Taken
+from streamgauge.plan.standing_queries import StandingQueries
 from streamgauge.plan.summary import named_model
 from streamgauge.streams.schema import Schema
 
@@ -52,4 +53,4 @@ def alone(registry: Registry, node: Numbers, born: int = 0) -> Registry:
     asked, told = node.asked, Taken(node.technique, node.model)
     technique, model = offer_now(registry, asked, told)
     standing = Standing(0, asked, epoch=born, born=born, model=model, technique=technique)
-    return replace(registry, queries={standing.name: standing})
+    return replace(registry, queries=StandingQueries({standing.name: standing}))

@@ -25,6 +25,7 @@ from streamgauge.plan.seeds import kept_by, seeded
 from streamgauge.plan.shadows import is_shadow, refuse_shadow, shadows_of
 from streamgauge.plan.sink import Sink, StandingSink, check_delivered, refuse_delivered, with_sink
 from streamgauge.plan.standing import Listed, Standing, Taken, asked, streams_of
+from streamgauge.plan.standing_queries import StandingQueries
 from streamgauge.plan.switching import next_version, suspend, switched
 from streamgauge.plan.tables import CHANGES as TABLE_CHANGES
 from streamgauge.plan.tables import change_tables
@@ -73,7 +74,7 @@ class Registry:
     next_id: int = 0
     streams: dict[str, Stream] = field(default_factory=dict)
     windows: dict[str, Window] = field(default_factory=dict)
-    queries: dict[str, Standing] = field(default_factory=dict)
+    queries: StandingQueries = field(default_factory=StandingQueries)
     tables: dict[str, Table] = field(default_factory=dict)
     functions: Functions = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -85,6 +86,7 @@ class Registry:
 
     def apply(self, records: Iterable[Record], *, epoch: int) -> list[StreamgaugeError]:
         """Fold the records of one epoch; a record that does not fit is refused, the rest holds."""
+        self.queries.changed.clear()
         refused = [error for record in records for error in self._fold(record, epoch)[1]]
         self.epoch = epoch
         return refused
@@ -460,7 +462,7 @@ class Registry:
             data["next_id"],
             named,
             {name: Window.from_dict(item) for name, item in data["windows"].items()},
-            {standing.name: standing for standing in queries},
+            StandingQueries((standing.name, standing) for standing in queries),
             {item["name"]: Table.from_dict(item) for item in data.get("tables", ())},
             {item["name"]: Function(**item) for item in data.get("functions", ())},
             dict(data.get("names", {})),

@@ -12,11 +12,7 @@ import numpy.typing as npt
 
 from streamgauge.kernel.jit import compiled
 from streamgauge.promise.cells import Cells, UInts64
-from streamgauge.promise.cells_count_min import (
-    CountMinCells,
-    place_count_min,
-    read_count_min,
-)
+from streamgauge.promise.cells_count_min import CountMinCells, place_count_min, read_count_min
 from streamgauge.promise.cells_count_sketch import (
     CountSketchCells,
     place_count_sketch,

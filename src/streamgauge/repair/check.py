@@ -13,15 +13,7 @@ from streamgauge.kernel.files import sync_directory, write_json
 from streamgauge.log.home import ASIDE, CLEARED, Home
 from streamgauge.log.lock import LOCK, held, holding, refuse_if_held
 from streamgauge.repair.epochs import Epochs, known_form, known_shards, rewritten_cleared
-from streamgauge.repair.finding import (
-    REMOVE,
-    REWRITE,
-    SET_ASIDE,
-    Finding,
-    HomeReport,
-    Notes,
-    Tell,
-)
+from streamgauge.repair.finding import REMOVE, REWRITE, SET_ASIDE, Finding, HomeReport, Notes, Tell
 from streamgauge.repair.others import look_at_others
 from streamgauge.repair.recomputing import recompute, scratch_of
 from streamgauge.repair.rows import Rows

@@ -127,7 +127,7 @@ class Epochs:
                 inbox.read_change(self.home, name)
 
     def _look_at_commits(self) -> None:
-        before = None
+        before = self.cleared
         for epoch in numbered(self.home.commits, ".json"):
             if epoch <= self.cleared:
                 continue
@@ -144,7 +144,7 @@ class Epochs:
                 if [receipt["shard"] for receipt in receipts] != list(range(self.home.shards)):
                     raise ValueError(f"it is not one of {self.home.shards} shards")
                 self.commits[epoch] = found
-                if before is not None and start > before:
+                if start > before:
                     absent = self.home.commit(start)
                     what = f"the commit of epoch {start}"
                     self.notes.add(absent, what, "it is absent", means, repair=RECOMPUTE)

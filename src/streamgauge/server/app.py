@@ -27,9 +27,9 @@ from streamgauge.server.access import Gate, Keys, roles_of
 from streamgauge.server.desk import Desk
 from streamgauge.server.feed import Feed
 from streamgauge.server.figures import Figures
-from streamgauge.server.metrics import router as metrics_router
 from streamgauge.server.owner_token import owner_token
 from streamgauge.server.problems import DESCRIBED, SCHEMA, Problems
+from streamgauge.server.prometheus import router as metrics_router
 from streamgauge.server.push import router as push_router
 from streamgauge.server.settings import Settings
 from streamgauge.server.story import Story

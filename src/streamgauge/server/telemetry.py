@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError, MissingRuntime
 from streamgauge.server.figures import Figures
-from streamgauge.server.measures import MEASURES, Measure
+from streamgauge.server.metrics.metric import Metric
+from streamgauge.server.metrics.table import EVERY
 
 try:
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -67,14 +68,14 @@ class Telemetry:
         resource = Resource.create({"service.name": "streamgauge"})
         self._provider = MeterProvider([reader], resource, shutdown_on_exit=False)
         meter = self._provider.get_meter("streamgauge")
-        for measure in MEASURES:
+        for metric in EVERY:
             make: Callable[..., Any] = (
                 meter.create_observable_counter
-                if measure.kind == "counter"
+                if metric.kind == "counter"
                 else meter.create_observable_gauge
             )
-            observed = [self._observer(measure)]
-            make(measure.name, observed, unit=measure.unit, description=measure.text)
+            observed = [self._observer(metric)]
+            make(metric.name, observed, unit=metric.unit, description=metric.text)
 
     def send(self) -> bool:
         """Send now; whether the collector took it."""
@@ -94,11 +95,11 @@ class Telemetry:
     def __exit__(self, *_error: object) -> None:
         self.stop()
 
-    def _observer(self, measure: Measure) -> Callable[[CallbackOptions], Iterable[Observation]]:
+    def _observer(self, metric: Metric) -> Callable[[CallbackOptions], Iterable[Observation]]:
         def observe(_options: CallbackOptions) -> Iterable[Observation]:
             for sample in self.figures.read():
-                if sample.measure == measure.name:
-                    labels = dict(zip(measure.labels, sample.labels, strict=True))
+                if sample.metric == metric.name:
+                    labels = dict(zip(metric.labels, sample.labels, strict=True))
                     yield Observation(sample.value, labels)
 
         return observe

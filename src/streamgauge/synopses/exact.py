@@ -21,7 +21,6 @@ from streamgauge.synopses.bank import Bank, Bars
 from streamgauge.synopses.questions import Heavy, Question
 from streamgauge.synopses.synopsis import (
     Array,
-    Arrays,
     Enumerable,
     Floats,
     Ints,
@@ -29,7 +28,6 @@ from streamgauge.synopses.synopsis import (
     Subtractable,
     Synopsis,
     Trial,
-    Values,
 )
 
 Codes = npt.NDArray[np.int32]
@@ -54,16 +52,12 @@ class Exact(Synopsis, Subtractable, Enumerable):
     )  # fmt: skip
     takes = "numbers"
     weights = "strict"
+    fields = ("items", "totals")
 
     def __init__(self, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
         self.items: Floats = np.empty(0)
         self.totals: Floats = np.empty(0)
-
-    @property
-    def parameters(self) -> Values:
-        """None."""
-        return {}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -73,11 +67,6 @@ class Exact(Synopsis, Subtractable, Enumerable):
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """It holds any contract."""
-        return cls(seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """There is one size."""
         return cls(seed=seed)
 
     @classmethod
@@ -117,12 +106,6 @@ class Exact(Synopsis, Subtractable, Enumerable):
     def candidates(self) -> list[Any]:
         """All items, heaviest first."""
         return [self.items[i].item() for i in self._ranked()]
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"items": self.items, "totals": self.totals}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.items, self.totals = arrays["items"], arrays["totals"]
 
     def validate(self) -> None:
         """Items ascend; none has weight zero."""

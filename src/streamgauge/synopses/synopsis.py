@@ -7,6 +7,9 @@ release can read. A new synopsis says what is its own: how it adds, merges and a
 
 from __future__ import annotations
 
+import functools
+import inspect
+import itertools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
@@ -138,6 +141,12 @@ class Synopsis(ABC):
         Whether the same rows and seed give the same bytes; the engine takes no others.
     exactly
         Kinds of question whose answers have no error.
+    fields
+        Attributes that its bytes hold, columns and plain values; those of its bases come after.
+    small
+        Arguments of the specimen, in their order.
+    joined_by
+        What merges each column of `fields` with another's, as np.add; None where `_merge` does.
     """
 
     name: ClassVar[str]
@@ -150,6 +159,9 @@ class Synopsis(ABC):
     exempt: ClassVar[dict[str, str]] = {}
     repeatable: ClassVar[bool] = True
     exactly: ClassVar[tuple[type[Question], ...]] = ()
+    fields: ClassVar[tuple[str, ...]] = ()
+    joined_by: ClassVar[np.ufunc | None] = None
+    small: ClassVar[tuple[Any, ...]] = ()
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
@@ -169,9 +181,9 @@ class Synopsis(ABC):
         return EXACT if isinstance(need.question, self.exactly) else self.guarantee
 
     @property
-    @abstractmethod
     def parameters(self) -> Values:
         """Arguments of the constructor but the seed; equal ones are needed to merge."""
+        return {name: getattr(self, name) for name in arguments_of(type(self))}
 
     @abstractmethod
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
@@ -181,17 +193,24 @@ class Synopsis(ABC):
     def _answer(self, question: Any) -> Any:
         """Answer a question of a kind in `answers`."""
 
-    @abstractmethod
     def _save(self) -> tuple[Values, Arrays]:
         """State besides the parameters, seed and counts of rows."""
+        held = {name: getattr(self, name) for name in _fields(type(self))}
+        arrays = {name: part for name, part in held.items() if isinstance(part, np.ndarray)}
+        return {name: part for name, part in held.items() if name not in arrays}, arrays
 
-    @abstractmethod
     def _load(self, values: Values, arrays: Arrays) -> None:
         """Take state as saved."""
+        held = values | arrays
+        for name in _fields(type(self)):
+            setattr(self, name, held[name])
 
     def _merge(self, other: Self) -> None:
         """Fold another of equal parameters and seed."""
-        raise NotImplementedError
+        assert self.joined_by is not None, f"{self.name} says how it is joined, or has a _merge"
+        for name in _fields(type(self)):
+            mine = getattr(self, name)
+            self.joined_by(mine, getattr(other, name), out=mine)
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
@@ -201,7 +220,7 @@ class Synopsis(ABC):
     @classmethod
     def specimen(cls, seed: int) -> Self:
         """A small one for the checks, failing with a chance near 0.05 where it may fail."""
-        raise NotImplementedError
+        return cls(*cls.small, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -363,7 +382,20 @@ class Synopsis(ABC):
         return f"{type(self).__name__}({inside})"
 
 
-class Subtractable(ABC):
+@functools.cache
+def arguments_of(kind: type) -> tuple[str, ...]:
+    """Arguments of the constructor of a class but the seed."""
+    return tuple(name for name in inspect.signature(kind).parameters if name != "seed")
+
+
+@functools.cache
+def _fields(kind: type[Synopsis]) -> tuple[str, ...]:
+    """Names of the state of a kind, its own before those of its bases."""
+    parts = (vars(part).get("fields", ()) for part in kind.__mro__)
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(parts)))
+
+
+class Subtractable:
     """A synopsis of which a part can be taken away again: linear state."""
 
     def subtract(self: Any, other: Any) -> None:
@@ -372,9 +404,12 @@ class Subtractable(ABC):
         self._subtract(other)
         self._take_counts(other, -1)
 
-    @abstractmethod
-    def _subtract(self, other: Any) -> None:
-        """Undo `_merge`."""
+    def _subtract(self: Any, other: Any) -> None:
+        """Undo `_merge`, where all columns are added."""
+        assert self.joined_by is np.add, f"{self.name} has a _subtract of its own"
+        for name in _fields(self.__class__):
+            mine = getattr(self, name)
+            np.subtract(mine, getattr(other, name), out=mine)
 
 
 class Expiring(ABC):

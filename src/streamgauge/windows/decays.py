@@ -12,14 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streamgauge.kernel.jit import compiled
-from streamgauge.operators.accumulate import (
-    COUNT,
-    FIELDS,
-    SUM,
-    add_single,
-    finish,
-    merge_single,
-)
+from streamgauge.operators.accumulate import COUNT, FIELDS, SUM, add_single, finish, merge_single
 from streamgauge.operators.emission import (
     ALWAYS,
     NEVER,

@@ -17,8 +17,8 @@ import confluent_kafka
 import streamgauge as sg
 from streamgauge.alerts import mail_sender, report, webhook_sender
 from streamgauge.alerts.watcher import Watcher
+from streamgauge.checks.waiting import wait_until
 from streamgauge.results.change_log import epochs_after
-from streamgauge.testing.waiting import wait_until
 
 
 class Fuse:

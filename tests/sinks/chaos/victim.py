@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.sinks import delivery
 from streamgauge.sinks.report import read
-from streamgauge.testing.waiting import wait_until
 from tests.sinks.world import QUERIES
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.time import MINUTE, SECOND
 from streamgauge.sources.packets.capture import Capture, Filter, prepare
@@ -23,7 +24,6 @@ from streamgauge.sources.packets.flows import FLOWS
 from streamgauge.sources.packets.rates import RATES, rate_columns
 from streamgauge.sources.packets.ring import BLOCK_BYTES, Ring, packets_in
 from streamgauge.streams.schema import Schema
-from streamgauge.testing.waiting import wait_until
 from tests.sources.captures import START, frame, ip4, pcap, tcp, udp
 
 pytestmark = pytest.mark.slow
@@ -109,7 +109,7 @@ def test_what_finds_no_room_in_the_ring_is_counted(receiver: socket.socket, tmp_
     with Ring("lo", blocks=2) as ring:
         # Nobody reads the ring: two blocks are full after a few thousand packets.
         _send(port, 4_000, 1_200)
-        lost = wait_until(lambda: ring.counted().dropped, 30, what="drops of a full ring")
+        lost = wait_until(lambda: ring.counted().dropped, 60, what="drops of a full ring")
         assert lost > 0
         stop = threading.Event()
         stop.set()

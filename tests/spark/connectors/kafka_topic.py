@@ -13,6 +13,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.engine.lander import Lander
 from streamgauge.engine.spark.kafka import KafkaFeed
 from streamgauge.log import inbox
@@ -21,7 +22,6 @@ from streamgauge.log.dead_letters import dead_letters
 from streamgauge.log.home import Home
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
-from streamgauge.testing.waiting import wait_until
 
 COLUMNS = {"ts": "time", "sensor": "string", "value": "float"}
 START = 1_700_000_000_000_000

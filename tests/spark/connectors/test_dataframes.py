@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.engine.spark.checkpoints import Checkpoints
 from streamgauge.engine.spark.landing import LandingFeed
 from streamgauge.kernel.errors import EngineFailure, SourceFailure
 from streamgauge.log.feeding import feeding_of
 from streamgauge.log.home import Home
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.jvm
 

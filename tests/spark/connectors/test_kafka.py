@@ -14,12 +14,12 @@ from confluent_kafka import TopicPartition
 from pyspark.sql import SparkSession
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.engine.feeds import refuse_without
 from streamgauge.engine.spark import kafka_topic
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.log.batches import batch_numbers, read_batch
 from streamgauge.log.journal import Journal
-from streamgauge.testing.waiting import wait_until
 from tests.kafka_broker import Broker
 from tests.sources.test_avro import row, written
 from tests.sources.test_avro import schema as avro_schema

@@ -13,13 +13,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.login import Login
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.segments import write_parquet
 from streamgauge.results.change_log import commits
 from streamgauge.sources.kafka_login import native_settings
-from streamgauge.testing.waiting import wait_until
 from tests.kafka_broker import Broker
 from tests.postgres_server import PostgresServer
 from tests.sinks.world import World, as_rows, as_told, rows_in

@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.engine.spark.mqtt import NAME, register
 from streamgauge.engine.spark.mqtt_feed import SparkMqttFeed
-from streamgauge.testing.waiting import wait_until
 from tests.engine.test_mqtt_feed import rows
 from tests.mosquitto_broker import Mosquitto
 from tests.mqtt_publishing import Publisher

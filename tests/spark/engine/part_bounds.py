@@ -6,8 +6,8 @@ from pathlib import Path
 
 import streamgauge as sg
 from streamgauge.results.change_log import as_answers
-from streamgauge.testing.strategies import as_arrow
 from tests.engine.bounded_lives import SCHEMA, Shape
+from tests.kit.strategies import as_arrow
 from tests.spark.engine.part import Part, folder, write_half
 
 OWED = sg.Contract.absolute(1.0)

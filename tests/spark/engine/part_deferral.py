@@ -11,8 +11,8 @@ import streamgauge as sg
 from streamgauge.plan.members import Members
 from streamgauge.plan.over import Over
 from streamgauge.results.change_log import as_answers
-from streamgauge.testing.deferrals import HOLDINGS, Shape
-from streamgauge.testing.strategies import SCHEMA, as_arrow
+from tests.kit.deferrals import HOLDINGS, Shape
+from tests.kit.strategies import SCHEMA, as_arrow
 from tests.spark.engine.part import Part, folder, write_half
 
 OWED = sg.Contract.absolute(2.0, confidence=0.9)

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import streamgauge as sg
 from streamgauge.results.change_log import as_answers
 from streamgauge.streams.schema import Schema
-from streamgauge.testing.strategies import as_arrow
 from tests.engine.stage import rows_of
+from tests.kit.strategies import as_arrow
 from tests.spark.engine.part import MAX_ROWS, Part, folder
 
 SCHEMA = Schema.of(item="int", ts="time", price="float")

@@ -14,10 +14,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import BindError, EngineFailure
 from streamgauge.results.change_log import as_answers
 from streamgauge.sources.plant import Plant, PlantWriter
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.jvm
 SCHEMA = sg.Schema.of(ts="time", series="string", site="string", kind="string", value="float")

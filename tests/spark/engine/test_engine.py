@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.contracts.answer import Answer
 from streamgauge.engine.commit import commit
-from streamgauge.engine.reference import evaluate
 from streamgauge.engine.shard import Receipt
 from streamgauge.engine.spark.engine import SparkEngine
 from streamgauge.engine.spark.source import JournalReader
@@ -23,9 +23,9 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.results.change_log import answers, as_answers
 from streamgauge.sources.plant import Plant, PlantWriter
-from streamgauge.testing.replay import same_answer, sort_key, write_pages
-from streamgauge.testing.strategies import Workload, workloads
-from streamgauge.testing.waiting import wait_until
+from tests.kit.replay import same_answer, sort_key, write_pages
+from tests.kit.strategies import Workload, workloads
+from tests.oracles.reference import evaluate
 
 pytestmark = pytest.mark.jvm
 # Two for `make test`, twenty for `make nightly`, whose examples are fresh.

@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.results.change_log import commits
-from streamgauge.testing.waiting import wait_until
 from tests.spark.conftest import MASTER
 from tests.spark.engine import part_bounds, part_deferral, part_statements
 from tests.spark.engine.part import MAX_ROWS, Part, all_asked

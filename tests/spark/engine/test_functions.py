@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from streamgauge import functions as sgf
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.errors import BindError
-from streamgauge.testing.waiting import wait_until
 
 pytestmark = pytest.mark.jvm
 N = 20_000

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 
 import streamgauge as sg
+from streamgauge.checks.waiting import wait_until
 from streamgauge.kernel.files import write_whole
 from streamgauge.kernel.time import SECOND, instant
 from streamgauge.log.segments import write_parquet
 from streamgauge.results.change_log import commits
 from streamgauge.server.serving import Server
 from streamgauge.server.settings import Settings
-from streamgauge.testing.waiting import wait_until
 from tests.owner import as_owner
 from tests.sources.captures import START as CAPTURED
 from tests.sources.captures import frame, ip4, pcap, udp

@@ -22,15 +22,7 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column
 from streamgauge.synopses import kind_named
 from streamgauge.synopses.bank import Bank, Bars
-from streamgauge.synopses.correlated.mean_cut import (
-    LEAST,
-    MEAN,
-    MOST,
-    SQUARES,
-    N,
-    cut_of,
-    take_in,
-)
+from streamgauge.synopses.correlated.mean_cut import LEAST, MEAN, MOST, SQUARES, N, cut_of, take_in
 from streamgauge.synopses.questions import Question, Rank
 from streamgauge.synopses.synopsis import Array, Arrays, Floats, Ints, Synopsis, Values
 
@@ -97,15 +89,11 @@ class KeptPairs(Synopsis):
     takes = "numbers"
     weights = "any"
     merging = "exact"
+    fields = ("pairs",)
 
     def __init__(self, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
         self.pairs: Floats = np.empty((0, 2))
-
-    @property
-    def parameters(self) -> Values:
-        """None."""
-        return {}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -122,12 +110,6 @@ class KeptPairs(Synopsis):
     def _answer(self, question: Any) -> Any:
         truth = question.truth(self.pairs[:, 0], self.pairs[:, 1])
         return Estimate(truth, truth, truth)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"pairs": self.pairs}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.pairs = arrays["pairs"]
 
 
 class PairsBank(Bank):

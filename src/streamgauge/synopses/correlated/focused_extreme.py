@@ -87,18 +87,6 @@ class FocusedExtreme(ExtremeRange, FirstRows):
         self.marks = np.array([math.inf, math.inf, math.inf])
         self.counts = np.zeros(3, np.int64)
 
-    @property
-    def parameters(self) -> Values:
-        """Side, factor, buckets, offset and how buckets are laid."""
-        return {
-            "side": self.side,
-            "factor": self.factor,
-            "buckets": self.buckets,
-            "offset": self.offset,
-            "reallocation": self.reallocation,
-            "partition": self.partition,
-        }
-
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Only for as many rows as buckets can anything be promised beforehand."""

@@ -85,20 +85,6 @@ class FocusedMean(MeanCut, FirstRows):
         self._where = np.array([self.spread, self.factor, self.offset, self.band])
         self.counts = np.zeros(2, np.int64)
 
-    @property
-    def parameters(self) -> Values:
-        """Buckets, how wide they lie and how they move, and the cut."""
-        return {
-            "buckets": self.buckets,
-            "spread": self.spread,
-            "trigger": self.trigger,
-            "reallocation": self.reallocation,
-            "partition": self.partition,
-            "factor": self.factor,
-            "offset": self.offset,
-            "band": self.band,
-        }
-
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Only for as many rows as buckets can anything be promised beforehand."""

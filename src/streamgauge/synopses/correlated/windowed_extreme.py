@@ -104,21 +104,6 @@ class WindowedExtreme(ExtremeRange, SlidingRows):
         self.stamps = np.full(intervals + 2, -1, np.int64)
         self.counts = np.zeros(6, np.int64)
 
-    @property
-    def parameters(self) -> Values:
-        """Window, range, buckets, intervals and how buckets are laid."""
-        return {
-            "window": self.window,
-            "side": self.side,
-            "factor": self.factor,
-            "buckets": self.buckets,
-            "offset": self.offset,
-            "intervals": self.intervals,
-            "reallocation": self.reallocation,
-            "partition": self.partition,
-            "recount": self.recount,
-        }
-
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Only with a bucket for every row of the window can anything be promised beforehand."""

@@ -93,19 +93,6 @@ class WindowedMean(MeanCut, SlidingRows):
         self._where = np.array([self.spread, 1.0, 0.0, 0.0])
         self.counts = np.zeros(3, np.int64)
 
-    @property
-    def parameters(self) -> Values:
-        """Window, buckets, how wide they lie and how they move."""
-        return {
-            "window": self.window,
-            "buckets": self.buckets,
-            "spread": self.spread,
-            "trigger": self.trigger,
-            "reallocation": self.reallocation,
-            "partition": self.partition,
-            "recount": self.recount,
-        }
-
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Only with a bucket for every row of the window can anything be promised beforehand."""

@@ -18,15 +18,7 @@ from streamgauge.synopses.distinct.bits import trailing_zeros
 from streamgauge.synopses.distinct.sampling_law import median_delta
 from streamgauge.synopses.distinct.sizing import check_share, check_size, smallest
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Synopsis, Trial
 
 
 class AmsDistinct(Synopsis):
@@ -59,6 +51,9 @@ class AmsDistinct(Synopsis):
     name = "ams_distinct"
     answers = (Distinct,)
     takes = "keys"
+    fields = ("levels",)
+    joined_by = np.maximum
+    small = (1, 0.5)
 
     def __init__(self, copies: int = 15, delta: float = 0.05, *, seed: int = 0) -> None:
         check_size("ams_distinct", "copies", copies, 1, 1001)
@@ -74,11 +69,6 @@ class AmsDistinct(Synopsis):
         self.delta = delta
         self.levels: Ints = np.full(copies, -1, np.int64)
         self._hashes = family(seed, copies, 2)
-
-    @property
-    def parameters(self) -> Values:
-        """Copies and chance of error."""
-        return {"copies": self.copies, "delta": self.delta}
 
     @property
     def factor(self) -> float:
@@ -103,20 +93,12 @@ class AmsDistinct(Synopsis):
         return smallest(need, cls.name, sizes, lambda n, delta: cls(n, delta, seed=seed))
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """One copy, as in the theorem."""
-        return cls(1, 0.5, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """Just above a power of two, where the level has furthest to fall."""
         return Trial(np.arange(1025, dtype=np.int64) + 4096 * seed, Distinct())
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         _raise_each(self.levels, self._hashes, column)
-
-    def _merge(self, other: Self) -> None:
-        np.maximum(self.levels, other.levels, out=self.levels)
 
     def _answer(self, question: Any) -> Any:
         if self.levels[0] < 0:
@@ -126,12 +108,6 @@ class AmsDistinct(Synopsis):
         # second half can speak of the next one.
         low, high = max(1.0, value / self.factor), 2.0 * value * self.factor
         return self._bar(value, low, high, self.delta)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"levels": self.levels}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.levels = arrays["levels"]
 
     def validate(self) -> None:
         """Levels are those of 61-bit numbers."""

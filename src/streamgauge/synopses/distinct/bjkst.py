@@ -27,15 +27,7 @@ from streamgauge.synopses.distinct.thinning import (
     rows_at,
 )
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Synopsis, Trial, Values
 
 Codes = npt.NDArray[np.uint64]
 
@@ -71,6 +63,7 @@ class Bjkst(Synopsis):
     name = "bjkst"
     answers = (Distinct,)
     takes = "keys"
+    small = (64, 3)
 
     def __init__(
         self, limit: int, instances: int = 1, delta: float = 0.05, *, seed: int = 0
@@ -87,11 +80,6 @@ class Bjkst(Synopsis):
         self.heights: list[npt.NDArray[np.uint8]] = [np.empty(0, np.uint8)] * instances
 
     @property
-    def parameters(self) -> Values:
-        """Size, instances and chance of error."""
-        return {"limit": self.limit, "instances": self.instances, "delta": self.delta}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Half-width of the bar of a sample just thinned, as a share of the count."""
         reach = reach_of(self.limit, self.instances, self.delta)
@@ -103,11 +91,6 @@ class Bjkst(Synopsis):
         """The smallest sample of one instance whose bar is within the contract."""
         sizes = [1 << lg for lg in range(5, 21)]
         return smallest(need, cls.name, sizes, lambda n, delta: cls(n, 1, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Three samples of sixty-four."""
-        return cls(64, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

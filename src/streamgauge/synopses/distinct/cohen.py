@@ -72,6 +72,7 @@ class Cohen(Synopsis, Enumerable):
     name = "cohen"
     answers = (Distinct,)
     takes = "items"
+    small = (20,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         check_size("cohen", "k", k, 2, 1 << 16)
@@ -81,11 +82,6 @@ class Cohen(Synopsis, Enumerable):
         self.delta = delta
         self.minima: npt.NDArray[np.uint64] = np.full(k, _NONE)
         self.values: pa.Array = NO_VALUES
-
-    @property
-    def parameters(self) -> Values:
-        """Hashes and chance of error."""
-        return {"k": self.k, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -100,11 +96,6 @@ class Cohen(Synopsis, Enumerable):
         """The fewest hashes whose bar is within the contract."""
         sizes = [1 << lg for lg in range(2, 17)]
         return smallest(need, cls.name, sizes, lambda k, delta: cls(k, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Twenty hashes."""
-        return cls(20, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

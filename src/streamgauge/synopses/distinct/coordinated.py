@@ -79,6 +79,7 @@ class Coordinated(Synopsis, Enumerable):
     name = "coordinated"
     answers = (Distinct,)
     takes = "items"
+    small = (64, 3)
 
     def __init__(
         self, limit: int, instances: int = 1, delta: float = 0.05, *, seed: int = 0
@@ -95,11 +96,6 @@ class Coordinated(Synopsis, Enumerable):
         self.values: pa.Array = NO_VALUES
 
     @property
-    def parameters(self) -> Values:
-        """Size, instances and chance of error."""
-        return {"limit": self.limit, "instances": self.instances, "delta": self.delta}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Half-width of the bar of a sample just thinned, as a share of the count."""
         reach = reach_of(self.limit, self.instances, self.delta)
@@ -110,11 +106,6 @@ class Coordinated(Synopsis, Enumerable):
         """The smallest sample of one instance whose bar is within the contract."""
         sizes = [1 << lg for lg in range(5, 25)]
         return smallest(need, cls.name, sizes, lambda n, delta: cls(n, 1, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Three samples of sixty-four."""
-        return cls(64, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -7,32 +7,21 @@ are taken back leave no trace. Linear: parts merge and subtract exactly.
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.distinct.bitmaps import LEVELS, lowest_unset, place_of
-from streamgauge.synopses.distinct.register_law import register_law, widest_bar
+from streamgauge.synopses.distinct.registers import Registers
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
-from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
 from streamgauge.synopses.questions import Count, Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Subtractable,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Subtractable, Trial
 
 _NOTHING = 1e-9
 
 
-class CountingFm(Synopsis, Subtractable):
+class CountingFm(Registers, Subtractable):
     """Distinct items of positive weight, within about `0.78 / sqrt(k)`, under deletions.
 
     Parameters
@@ -59,44 +48,22 @@ class CountingFm(Synopsis, Subtractable):
 
     name = "counting_fm"
     answers = (Distinct, Count)
-    takes = "keys"
     weights = "strict"
+    law = "pcsa"
+    cite = "FM85 thm 4"
+    assumes = (*RANDOM_HASHES, "no item has negative weight")
+    powers = range(4, 16)
+    fields = ("counters",)
+    joined_by = np.add
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
-        check_power("counting_fm", k)
-        check_share("counting_fm", delta)
-        super().__init__(seed=seed)
-        self.k = k
-        self.delta = delta
+        super().__init__(k, delta, seed=seed)
         self.counters: Floats = np.zeros((k, LEVELS))
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"k": self.k, "delta": self.delta}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Half-width of the widest bar, as a share of the count."""
-        assumes = (*RANDOM_HASHES, "no item has negative weight")
-        reach = widest_bar("pcsa", self.k, self.delta)
-        return Guarantee("relative", reach, self.delta, assumes, "FM85 thm 4")
 
     @property
     def overdrawn(self) -> bool:
         """Whether more of some item was taken back than put in; bars are void then."""
         return bool((self.counters < -1e-6).any())
-
-    @classmethod
-    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
-        """The fewest bitmaps whose widest bar is within the contract."""
-        sizes = [1 << lg for lg in range(4, 16)]
-        return smallest(need, cls.name, sizes, lambda k, delta: cls(k, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four bitmaps."""
-        return cls(64, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -109,29 +76,16 @@ class CountingFm(Synopsis, Subtractable):
         weight = np.empty(0) if weights is None else weights
         _count_levels(self.counters, column, weight, self.k.bit_length() - 1)
 
-    def _merge(self, other: Self) -> None:
-        self.counters += other.counters
-
-    def _subtract(self, other: Any) -> None:
-        self.counters -= other.counters
+    def _scores(self) -> tuple[int, float]:
+        table = self.counters > _NOTHING
+        return int(table.any(axis=1).sum()), float(lowest_unset(table).sum())
 
     def _answer(self, question: Any) -> Any:
         if isinstance(question, Count):
             return self._bar(self.mass, self.mass, self.mass, 0.0)
-        table = self.counters > _NOTHING
-        occupied = np.array([table.any(axis=1).sum()])
-        total = lowest_unset(table).sum(keepdims=True).astype(np.float64)
-        found = register_law("pcsa", self.k, self.delta).bars(occupied, total)
-        value, low, high = (float(column[0]) for column in found)
         if self.overdrawn:
-            return self._bar(value, 0.0, math.inf, 0.0)
-        return self._bar(value, low, high, self.delta)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"counters": self.counters}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.counters = arrays["counters"]
+            return self._bar(self._span(*self._scores())[0], 0.0, math.inf, 0.0)
+        return super()._answer(question)
 
     def validate(self) -> None:
         """Every item is counted once."""

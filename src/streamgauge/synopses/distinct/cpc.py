@@ -24,15 +24,7 @@ from streamgauge.synopses.distinct.kept_values import plain_values
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_size, smallest
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Synopsis, Trial, Values
 
 _DELTAS = {1: 0.32, 2: 0.05, 3: 0.003}
 """Chance that a bar of so many deviations fails."""
@@ -65,6 +57,7 @@ class Cpc(Synopsis):
     name = "cpc"
     answers = (Distinct,)
     takes = "items"
+    small = (6,)
 
     def __init__(
         self, lg_k: int = 11, deviations: int = 2, *, seed: int = DATASKETCHES_SEED
@@ -77,11 +70,6 @@ class Cpc(Synopsis):
         self._sketch = datasketches.cpc_sketch(lg_k, DATASKETCHES_SEED)
         # Only to spare calls: what is not in it is simply handed on again.
         self._seen: npt.NDArray[np.uint64] = np.zeros(1 << lg_k, np.uint64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and width of bars."""
-        return {"lg_k": self.lg_k, "deviations": self.deviations}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -109,11 +97,6 @@ class Cpc(Synopsis):
                 "lower the confidence to 99.7%, or use hll",
             )
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four registers."""
-        return cls(6, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

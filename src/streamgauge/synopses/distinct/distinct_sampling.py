@@ -28,11 +28,7 @@ from streamgauge.synopses.distinct.kept_values import (
     values_from_bytes,
     values_to_bytes,
 )
-from streamgauge.synopses.distinct.sampling_law import (
-    RANDOM_HASHES,
-    items_sampled,
-    share_between,
-)
+from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES, items_sampled, share_between
 from streamgauge.synopses.distinct.sizing import check_share, check_size, smallest
 from streamgauge.synopses.distinct.thinning import level_for, levels, reach_of, rows_at
 from streamgauge.synopses.questions import Distinct
@@ -86,6 +82,7 @@ class DistinctSampling(Synopsis, Enumerable):
     answers = (Distinct,)
     takes = "items"
     merging = "sampling"
+    small = (64, 4)
 
     def __init__(
         self,
@@ -110,16 +107,6 @@ class DistinctSampling(Synopsis, Enumerable):
         self.records: pa.Array = NO_VALUES
 
     @property
-    def parameters(self) -> Values:
-        """Sizes, target and chance of error."""
-        return {
-            "limit": self.limit,
-            "depth": self.depth,
-            "target": self.target,
-            "delta": self.delta,
-        }
-
-    @property
     def guarantee(self) -> Guarantee:
         """Half-width of the bar of a sample just thinned, as a share of all distinct targets."""
         reach = reach_of(self.limit, 1, self.delta)
@@ -130,11 +117,6 @@ class DistinctSampling(Synopsis, Enumerable):
         """The smallest sample whose bar is within the contract, with a row of each target."""
         sizes = [1 << lg for lg in range(5, 25)]
         return smallest(need, cls.name, sizes, lambda n, delta: cls(n, 1, None, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four targets of four rows."""
-        return cls(64, 4, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

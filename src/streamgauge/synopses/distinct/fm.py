@@ -13,29 +13,19 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.hashing import mix64
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.distinct.bitmaps import PHI, as_table, lowest_unset
 from streamgauge.synopses.distinct.bits import trailing_zeros
-from streamgauge.synopses.distinct.register_law import register_law, widest_bar
-from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
-from streamgauge.synopses.distinct.sizing import check_share, check_size, smallest
+from streamgauge.synopses.distinct.registers import Registers
+from streamgauge.synopses.distinct.sizing import check_size
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Trial
 
 Words = npt.NDArray[np.uint64]
 
 
-class Fm(Synopsis):
+class Fm(Registers):
     """Distinct items within about `0.78 / sqrt(k)` (one deviation), for k hashes an item.
 
     Parameters
@@ -63,38 +53,19 @@ class Fm(Synopsis):
     """
 
     name = "fm"
-    answers = (Distinct,)
-    takes = "keys"
+    law = "fm"
+    cite = "FM85 thm 3"
+    powers = range(3, 14)
+    fields = ("bitmaps",)
+    joined_by = np.bitwise_or
+    small = (20,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
-        check_size("fm", "k", k, 1, 1 << 16)
-        check_share("fm", delta)
-        super().__init__(seed=seed)
-        self.k = k
-        self.delta = delta
+        super().__init__(k, delta, seed=seed)
         self.bitmaps: Words = np.zeros(k, np.uint64)
 
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"k": self.k, "delta": self.delta}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Half-width of the widest bar, as a share of the count."""
-        reach = widest_bar("fm", self.k, self.delta)
-        return Guarantee("relative", reach, self.delta, RANDOM_HASHES, "FM85 thm 3")
-
-    @classmethod
-    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
-        """The fewest hashes whose widest bar is within the contract."""
-        sizes = [1 << lg for lg in range(3, 14)]
-        return smallest(need, cls.name, sizes, lambda k, delta: cls(k, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Twenty hashes."""
-        return cls(20, seed=seed)
+    def _check_registers(self, k: int) -> None:
+        check_size(self.name, "k", k, 1, 1 << 16)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -109,15 +80,13 @@ class Fm(Synopsis):
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         _set_each(self.bitmaps, column)
 
-    def _merge(self, other: Self) -> None:
-        self.bitmaps |= other.bitmaps
+    def _scores(self) -> tuple[int, float]:
+        table = as_table(self.bitmaps)
+        return self.k if table.any() else 0, float(lowest_unset(table).sum())
 
     def _answer(self, question: Any) -> Any:
         table = as_table(self.bitmaps)
-        seen = self.k if table.any() else 0
-        total = lowest_unset(table).sum(keepdims=True).astype(np.float64)
-        found = register_law("fm", self.k, self.delta).bars(np.array([seen]), total)
-        value, low, high = (float(column[0]) for column in found)
+        value, low, high = self._span(*self._scores())
         # An item sets one bit in each bitmap, so there are at least as many as bits in any.
         low = max(low, float(table.sum(axis=1).max()))
         return self._bar(max(value, low), low, max(high, low), self.delta)
@@ -137,12 +106,6 @@ class Fm(Synopsis):
         new.rows = int(np.bitwise_count(new.bitmaps).max())
         new.mass = float(new.rows)
         return new
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"bitmaps": self.bitmaps}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.bitmaps = arrays["bitmaps"]
 
     def validate(self) -> None:
         """No bitmap has more bits than rows, and all are empty or none is."""

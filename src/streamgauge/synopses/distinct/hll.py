@@ -77,6 +77,7 @@ class Hll(Synopsis, Coarsening):
     answers = (Distinct,)
     takes = "items"
     bank_kind = HllBank
+    small = (6,)
 
     def __init__(
         self, lg_k: int = 12, delta: float = 0.05, *, seed: int = DATASKETCHES_SEED
@@ -89,11 +90,6 @@ class Hll(Synopsis, Coarsening):
         self.registers: Registers = np.zeros(1 << lg_k, np.uint8)
         self.few: Hashes = np.zeros((1, slots_of(1 << lg_k)), np.uint64)
         self.held: Ints = np.zeros(1, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"lg_k": self.lg_k, "delta": self.delta}
 
     @property
     def nbytes(self) -> int:
@@ -111,11 +107,6 @@ class Hll(Synopsis, Coarsening):
         """The fewest registers whose widest bar is within the contract."""
         sizes = range(4, 22)
         return smallest(need, cls.name, sizes, lambda lg, delta: cls(lg, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four registers."""
-        return cls(6, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -20,15 +20,7 @@ from streamgauge.synopses.distinct.occupancy_law import items_between, linear_co
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
 from streamgauge.synopses.distinct.sizing import check_share, check_size, smallest
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Synopsis, Trial
 
 
 class LinearCounting(Synopsis):
@@ -58,6 +50,9 @@ class LinearCounting(Synopsis):
     name = "linear_counting"
     answers = (Distinct,)
     takes = "keys"
+    fields = ("bitmap",)
+    joined_by = np.bitwise_or
+    small = (1024,)
 
     def __init__(self, bits: int, delta: float = 0.05, *, seed: int = 0) -> None:
         check_size("linear_counting", "bits", bits, 8, 1 << 33)
@@ -66,11 +61,6 @@ class LinearCounting(Synopsis):
         self.bits = bits
         self.delta = delta
         self.bitmap: npt.NDArray[np.uint8] = np.zeros((bits + 7) // 8, np.uint8)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"bits": self.bits, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -114,20 +104,12 @@ class LinearCounting(Synopsis):
         return smallest(need, cls.name, sizes, lambda bits, delta: cls(bits, delta, seed=seed))
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A kilobit."""
-        return cls(1024, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """Twice as many items as bits, so that most bits are hit more than once."""
         return Trial(np.arange(2048, dtype=np.int64) + 4096 * seed, Distinct())
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         _set_bits(self.bitmap, column, np.uint64(self.bits))
-
-    def _merge(self, other: Self) -> None:
-        self.bitmap |= other.bitmap
 
     def _occupied(self) -> int:
         return int(np.bitwise_count(self.bitmap).sum(dtype=np.int64))
@@ -140,12 +122,6 @@ class LinearCounting(Synopsis):
             # Half a bit short of full: the number at which the last bit would just be hit.
             value = math.log(0.5 / self.bits) / math.log1p(-1.0 / self.bits)
         return self._bar(min(max(value, low), high), low, high, self.delta)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"bitmap": self.bitmap}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.bitmap = arrays["bitmap"]
 
     def validate(self) -> None:
         """No more bits than rows."""

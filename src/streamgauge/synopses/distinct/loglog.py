@@ -7,29 +7,17 @@ the form to compare it with.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.synopses.distinct.bitmaps import raise_levels
-from streamgauge.synopses.distinct.register_law import register_law, widest_bar
-from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
-from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
-from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.distinct.registers import Registers
+from streamgauge.synopses.synopsis import Floats, Ints
 
 
-class Loglog(Synopsis):
+class Loglog(Registers):
     """Distinct items within about `1.30 / sqrt(k)` (one deviation) of their number.
 
     Parameters
@@ -43,6 +31,7 @@ class Loglog(Synopsis):
 
     Examples
     --------
+    >>> from streamgauge.synopses.questions import Distinct
     >>> counter = Loglog(k=256, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
@@ -54,44 +43,15 @@ class Loglog(Synopsis):
     """
 
     name = "loglog"
-    answers = (Distinct,)
-    takes = "keys"
-    cite: ClassVar[str] = "DF03 thm 1"
+    law = "loglog"
+    cite = "DF03 thm 1"
+    powers = range(4, 19)
+    fields = ("registers",)
+    joined_by = np.maximum
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
-        check_power(self.name, k)
-        check_share(self.name, delta)
-        super().__init__(seed=seed)
-        self.k = k
-        self.delta = delta
+        super().__init__(k, delta, seed=seed)
         self.registers: npt.NDArray[np.uint8] = np.zeros(k, np.uint8)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"k": self.k, "delta": self.delta}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Half-width of the widest bar, as a share of the count."""
-        reach = widest_bar(self.name, self.k, self.delta)
-        return Guarantee("relative", reach, self.delta, RANDOM_HASHES, self.cite)
-
-    @classmethod
-    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
-        """The fewest registers whose widest bar is within the contract."""
-        sizes = [1 << lg for lg in range(4, 19)]
-        return smallest(need, cls.name, sizes, lambda k, delta: cls(k, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four registers."""
-        return cls(64, seed=seed)
-
-    @classmethod
-    def tight(cls, seed: int) -> Trial:
-        """Thirty different items a register."""
-        return Trial(np.arange(1920, dtype=np.int64) + 4096 * seed, Distinct())
 
     @property
     def raw(self) -> int:
@@ -102,23 +62,11 @@ class Loglog(Synopsis):
     def _total(self) -> float:
         return float(self.registers.sum(dtype=np.int64))
 
+    def _scores(self) -> tuple[int, float]:
+        return int(np.count_nonzero(self.registers)), self._total()
+
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         raise_levels(self.registers, column, self.k.bit_length() - 1)
-
-    def _merge(self, other: Self) -> None:
-        np.maximum(self.registers, other.registers, out=self.registers)
-
-    def _answer(self, question: Any) -> Any:
-        law = register_law(self.name, self.k, self.delta)
-        found = law.bars(np.array([np.count_nonzero(self.registers)]), np.array([self._total()]))
-        value, low, high = (float(column[0]) for column in found)
-        return self._bar(value, low, high, self.delta)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"registers": self.registers}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.registers = arrays["registers"]
 
     def validate(self) -> None:
         """No more registers in use than rows, no level above the bits of a hash."""

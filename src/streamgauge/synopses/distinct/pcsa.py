@@ -7,29 +7,17 @@ bitmaps, grow with the logarithm of the number of items. One hash an item, eight
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.synopses.distinct.bitmaps import PHI, as_table, lowest_unset, set_levels
-from streamgauge.synopses.distinct.register_law import register_law, widest_bar
-from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
-from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
-from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.distinct.registers import Registers
+from streamgauge.synopses.synopsis import Floats, Ints
 
 
-class Pcsa(Synopsis):
+class Pcsa(Registers):
     """Distinct items within about `0.78 / sqrt(k)` (one deviation) of their number.
 
     Parameters
@@ -43,6 +31,7 @@ class Pcsa(Synopsis):
 
     Examples
     --------
+    >>> from streamgauge.synopses.questions import Distinct
     >>> counter = Pcsa(k=256, seed=7)
     >>> counter.update(["a", "b", "a", None])
     >>> print(counter.query(Distinct()))
@@ -54,43 +43,15 @@ class Pcsa(Synopsis):
     """
 
     name = "pcsa"
-    answers = (Distinct,)
-    takes = "keys"
+    law = "pcsa"
+    cite = "FM85 thm 4"
+    powers = range(4, 18)
+    fields = ("bitmaps",)
+    joined_by = np.bitwise_or
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
-        check_power("pcsa", k)
-        check_share("pcsa", delta)
-        super().__init__(seed=seed)
-        self.k = k
-        self.delta = delta
+        super().__init__(k, delta, seed=seed)
         self.bitmaps: npt.NDArray[np.uint64] = np.zeros(k, np.uint64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"k": self.k, "delta": self.delta}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Half-width of the widest bar, as a share of the count."""
-        reach = widest_bar("pcsa", self.k, self.delta)
-        return Guarantee("relative", reach, self.delta, RANDOM_HASHES, "FM85 thm 4")
-
-    @classmethod
-    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
-        """The fewest bitmaps whose widest bar is within the contract."""
-        sizes = [1 << lg for lg in range(4, 18)]
-        return smallest(need, cls.name, sizes, lambda k, delta: cls(k, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four bitmaps."""
-        return cls(64, seed=seed)
-
-    @classmethod
-    def tight(cls, seed: int) -> Trial:
-        """Thirty different items a bitmap."""
-        return Trial(np.arange(1920, dtype=np.int64) + 4096 * seed, Distinct())
 
     @property
     def raw(self) -> int:
@@ -98,24 +59,12 @@ class Pcsa(Synopsis):
         mean = float(lowest_unset(as_table(self.bitmaps)).mean())
         return math.floor(self.k / PHI * math.pow(2.0, mean))
 
+    def _scores(self) -> tuple[int, float]:
+        total = lowest_unset(as_table(self.bitmaps)).sum()
+        return int(np.count_nonzero(self.bitmaps)), float(total)
+
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         set_levels(self.bitmaps, column, self.k.bit_length() - 1)
-
-    def _merge(self, other: Self) -> None:
-        self.bitmaps |= other.bitmaps
-
-    def _answer(self, question: Any) -> Any:
-        occupied = np.array([np.count_nonzero(self.bitmaps)])
-        total = lowest_unset(as_table(self.bitmaps)).sum(keepdims=True).astype(np.float64)
-        found = register_law("pcsa", self.k, self.delta).bars(occupied, total)
-        value, low, high = (float(column[0]) for column in found)
-        return self._bar(value, low, high, self.delta)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"bitmaps": self.bitmaps}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.bitmaps = arrays["bitmaps"]
 
     def validate(self) -> None:
         """No more bits than rows."""

@@ -87,6 +87,7 @@ class RandomizedWave(Synopsis, Expiring):
     name = "randomized_wave"
     answers = (Distinct,)
     takes = "keys"
+    small = (64, 1000, 3)
 
     def __init__(
         self, limit: int, window: int, instances: int = 1, delta: float = 0.05, *, seed: int = 0
@@ -104,16 +105,6 @@ class RandomizedWave(Synopsis, Expiring):
         self.waves: list[list[_Level]] = [[_EMPTY] for _ in range(instances)]
 
     @property
-    def parameters(self) -> Values:
-        """Size, window, instances and chance of error."""
-        return {
-            "limit": self.limit,
-            "window": self.window,
-            "instances": self.instances,
-            "delta": self.delta,
-        }
-
-    @property
     def guarantee(self) -> Guarantee:
         """Half-width of the bar of a sample just thinned, as a share of the count."""
         reach = reach_of(self.limit, self.instances, self.delta)
@@ -125,11 +116,6 @@ class RandomizedWave(Synopsis, Expiring):
         window = window_of(need, cls.name)
         sizes = [1 << lg for lg in range(5, 23)]
         return smallest(need, cls.name, sizes, lambda n, delta: cls(n, window, 1, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Three waves of sixty-four items a level, over a thousand."""
-        return cls(64, 1000, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -20,12 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.distinct.occupancy_law import (
-    Occupancy,
-    linear_count,
-    occupancy,
-    saddle,
-)
+from streamgauge.synopses.distinct.occupancy_law import Occupancy, linear_count, occupancy, saddle
 from streamgauge.synopses.distinct.register_widths import known_width
 
 Floats = npt.NDArray[np.float64]

@@ -39,6 +39,7 @@ class SuperLoglog(Loglog):
     """
 
     name = "super_loglog"
+    law = "super_loglog"
     cite = "DF03 sec 4"
 
     @property

@@ -22,16 +22,7 @@ from streamgauge.kernel.keys import DATASKETCHES_SEED
 from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES, items_sampled
 from streamgauge.synopses.distinct.sizing import check_share, check_size, smallest
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Coarsening,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Coarsening, Floats, Ints, Need, Synopsis, Trial
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -70,6 +61,8 @@ class Theta(Synopsis, Coarsening):
     name = "theta"
     answers = (Distinct,)
     takes = "keys"
+    fields = ("threshold", "hashes")
+    small = (6,)
 
     def __init__(
         self, lg_k: int = 12, delta: float = 0.05, *, seed: int = DATASKETCHES_SEED
@@ -81,11 +74,6 @@ class Theta(Synopsis, Coarsening):
         self.delta = delta
         self.threshold = ALL
         self.hashes: Hashes = np.empty(0, np.uint64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of error."""
-        return {"lg_k": self.lg_k, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -106,11 +94,6 @@ class Theta(Synopsis, Coarsening):
         """The fewest hashes whose bar is within the contract."""
         sizes = range(4, 26)
         return smallest(need, cls.name, sizes, lambda lg, delta: cls(lg, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four hashes."""
-        return cls(6, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -216,13 +199,6 @@ class Theta(Synopsis, Coarsening):
         new.rows = len(new.hashes)
         new.mass = float(new.rows)
         return new
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {"threshold": self.threshold}, {"hashes": self.hashes}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.threshold = values["threshold"]
-        self.hashes = arrays["hashes"]
 
     def validate(self) -> None:
         """Hashes ascend, are below the threshold and not too many."""

@@ -11,12 +11,10 @@ from typing import Any, Self
 import numpy as np
 
 from streamgauge.contracts.estimate import Estimate
-from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.distinct.bitmaps import LEVELS, lowest_unset, place_of
-from streamgauge.synopses.distinct.register_law import register_law, widest_bar
-from streamgauge.synopses.distinct.sampling_law import RANDOM_HASHES
-from streamgauge.synopses.distinct.sizing import check_power, check_share, smallest
+from streamgauge.synopses.distinct.registers import Registers
+from streamgauge.synopses.distinct.sizing import smallest
 from streamgauge.synopses.distinct.window import (
     LONG_AGO,
     check_times,
@@ -25,19 +23,10 @@ from streamgauge.synopses.distinct.window import (
     window_of,
 )
 from streamgauge.synopses.questions import Distinct
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Expiring,
-    Floats,
-    Ints,
-    Need,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Expiring, Floats, Ints, Need, Trial
 
 
-class WindowedFm(Synopsis, Expiring):
+class WindowedFm(Registers, Expiring):
     """Distinct items of the last `window` of time, within about `0.78 / sqrt(k)`.
 
     Parameters
@@ -65,42 +54,25 @@ class WindowedFm(Synopsis, Expiring):
     """
 
     name = "windowed_fm"
-    answers = (Distinct,)
-    takes = "keys"
+    law = "pcsa"
+    cite = "DGIM02 sec 7"
+    powers = range(4, 16)
+    fields = ("now", "latest")
+    small = (64, 1000)
 
     def __init__(self, k: int, window: int, delta: float = 0.05, *, seed: int = 0) -> None:
-        check_power("windowed_fm", k)
-        check_share("windowed_fm", delta)
-        check_within("windowed_fm", window)
-        super().__init__(seed=seed)
-        self.k = k
+        check_within(self.name, window)
+        super().__init__(k, delta, seed=seed)
         self.window = window
-        self.delta = delta
         self.now = LONG_AGO
         self.latest: Ints = np.full((k, LEVELS), LONG_AGO, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size, window and chance of error."""
-        return {"k": self.k, "window": self.window, "delta": self.delta}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Half-width of the widest bar, as a share of the count."""
-        reach = widest_bar("pcsa", self.k, self.delta)
-        return Guarantee("relative", reach, self.delta, RANDOM_HASHES, "DGIM02 sec 7")
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """The fewest bitmaps whose widest bar is within the contract."""
         window = window_of(need, cls.name)
-        sizes = [1 << lg for lg in range(4, 16)]
+        sizes = [1 << power for power in cls.powers]
         return smallest(need, cls.name, sizes, lambda k, delta: cls(k, window, delta, seed=seed))
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four bitmaps and a window of a thousand."""
-        return cls(64, 1000, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -119,12 +91,7 @@ class WindowedFm(Synopsis, Expiring):
     def distinct_in(self, window: int) -> Estimate:
         """Distinct items of the last `window`, no longer than the one kept."""
         check_within(self.name, window, self.window)
-        table = self.latest > self.now - window
-        occupied = np.array([table.any(axis=1).sum()])
-        total = lowest_unset(table).sum(keepdims=True).astype(np.float64)
-        found = register_law("pcsa", self.k, self.delta).bars(occupied, total)
-        value, low, high = (float(column[0]) for column in found)
-        return self._bar(value, low, high, self.delta)
+        return self._bar(*self._span(*self._scores(window)), self.delta)
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         instants = check_times(self.name, times)
@@ -135,15 +102,9 @@ class WindowedFm(Synopsis, Expiring):
         np.maximum(self.latest, other.latest, out=self.latest)
         self.advance(other.now)
 
-    def _answer(self, question: Any) -> Any:
-        return self.distinct_in(self.window)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {"now": self.now}, {"latest": self.latest}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.now = values["now"]
-        self.latest = arrays["latest"]
+    def _scores(self, window: int | None = None) -> tuple[int, float]:
+        table = self.latest > self.now - (window or self.window)
+        return int(table.any(axis=1).sum()), float(lowest_unset(table).sum())
 
     def validate(self) -> None:
         """No time is in the future."""

@@ -18,16 +18,7 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import items, keys
 from streamgauge.synopses.frequencies.count_min_bank import CountMinBank
 from streamgauge.synopses.questions import Count, Frequency
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Subtractable,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Subtractable, Synopsis, Trial
 
 
 class CountMin(Synopsis, Subtractable):
@@ -62,6 +53,9 @@ class CountMin(Synopsis, Subtractable):
     weights = "strict"
     merging = "exact"
     bank_kind = CountMinBank
+    fields = ("counters",)
+    joined_by = np.add
+    small = (100, 3)
 
     def __init__(self, width: int, depth: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -75,11 +69,6 @@ class CountMin(Synopsis, Subtractable):
         self.depth = depth
         self.counters = np.zeros((depth, width))
         self._hashes = family(seed, depth, 2)
-
-    @property
-    def parameters(self) -> Values:
-        """Width and depth."""
-        return {"width": self.width, "depth": self.depth}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -108,11 +97,6 @@ class CountMin(Synopsis, Subtractable):
         return cls(width, depth, seed=seed)
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred counters, three rows."""
-        return cls(100, 3, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """As many equal heavy items as the error allows, and a question about an absent one."""
         heavy = np.repeat(np.arange(36, dtype=np.int64) + 1000 * seed, 50)
@@ -121,12 +105,6 @@ class CountMin(Synopsis, Subtractable):
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         weight = np.empty(0) if weights is None else weights
         _add_keys(self.counters, self._hashes, column, weight)
-
-    def _merge(self, other: Self) -> None:
-        self.counters += other.counters
-
-    def _subtract(self, other: Any) -> None:
-        self.counters -= other.counters
 
     def _answer(self, question: Any) -> Any:
         if isinstance(question, Count):
@@ -137,12 +115,6 @@ class CountMin(Synopsis, Subtractable):
             for row in range(self.depth)
         )
         return self._bar(value, max(0.0, value - self.guarantee.width(value, self.mass)), value)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"counters": self.counters}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.counters = arrays["counters"]
 
     def validate(self) -> None:
         """Every row holds the whole weight."""

@@ -22,17 +22,7 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import items, keys
 from streamgauge.synopses.frequencies.slots import NO_WEIGHTS
 from streamgauge.synopses.questions import Count, Frequency
-from streamgauge.synopses.synopsis import (
-    Array,
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Subtractable,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Array, Floats, Ints, Need, Subtractable, Synopsis, Trial
 
 NARROWEST = 64
 
@@ -73,6 +63,9 @@ class CountSketch(Synopsis, Subtractable):
     takes = "keys"
     weights = "any"
     merging = "exact"
+    fields = ("counters",)
+    joined_by = np.add
+    small = (256, 3)
 
     def __init__(self, width: int, depth: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -88,11 +81,6 @@ class CountSketch(Synopsis, Subtractable):
         self.counters = np.zeros((depth, width))
         # The spread of the others is read beside the item asked for: four of them and itself.
         self.hashes = family(seed, depth, 5)
-
-    @property
-    def parameters(self) -> Values:
-        """Width and depth."""
-        return {"width": self.width, "depth": self.depth}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -127,11 +115,6 @@ class CountSketch(Synopsis, Subtractable):
         return cls(width, depth, seed=seed)
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Three rows of 256."""
-        return cls(256, 3, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """Few equal heavy items, and a question about an absent one: a collision is far off."""
         heavy = np.repeat(np.arange(16, dtype=np.int64) + 1000 * seed, 50)
@@ -139,12 +122,6 @@ class CountSketch(Synopsis, Subtractable):
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         add_signed(self.counters, self.hashes, column, NO_WEIGHTS if weights is None else weights)
-
-    def _merge(self, other: Self) -> None:
-        self.counters += other.counters
-
-    def _subtract(self, other: Any) -> None:
-        self.counters -= other.counters
 
     def _answer(self, question: Any) -> Any:
         if isinstance(question, Count):
@@ -156,12 +133,6 @@ class CountSketch(Synopsis, Subtractable):
         # off by more than the root of eight times spread / width with chance 1/8 at most.
         width = math.sqrt(8.0 * 2.0 * float(np.median(reading.squares)) / self.width)
         return self._bar(value, value - width, value + width)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"counters": self.counters}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.counters = arrays["counters"]
 
     def validate(self) -> None:
         """Every counter is a number."""

@@ -25,12 +25,7 @@ from streamgauge.synopses.frequencies.listed import (
     check_memory,
     share_owed,
 )
-from streamgauge.synopses.frequencies.slots import (
-    NO_WEIGHTS,
-    find,
-    merge_tables,
-    purge,
-)
+from streamgauge.synopses.frequencies.slots import NO_WEIGHTS, find, merge_tables, purge
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary
 from streamgauge.synopses.questions import Count, Frequency, Heavy
 from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
@@ -67,6 +62,7 @@ class Flows(Counted):
     name = "flows"
     answers = (Frequency, Count)
     weights = "positive"
+    small = (50.0, 16, 100, 3)
 
     def __init__(
         self, threshold: float, entries: int, width: int, depth: int, *, seed: int = 0
@@ -85,12 +81,6 @@ class Flows(Counted):
         self.vocabulary = Vocabulary(seed=seed, room=8 * entries)
         self._begin(2 * entries)
         self.floor = threshold
-
-    @property
-    def parameters(self) -> Values:
-        """Threshold, entries and stages."""
-        named = {"threshold": self.threshold, "entries": self.entries}
-        return {**named, "width": self.width, "depth": self.depth}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -120,11 +110,6 @@ class Flows(Counted):
         sized = cls(within * need.rows, size, math.ceil(math.e / within), depth, seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixteen flows above fifty."""
-        return cls(50.0, 16, 100, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

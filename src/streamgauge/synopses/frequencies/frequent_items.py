@@ -69,6 +69,7 @@ class FrequentItems(Synopsis, Enumerable):
         ("all_distinct", "ascending", "descending", "zoom_in"),
         "where all items are alike DataSketches may hold none, and a top list is empty",
     )
+    small = (5,)
 
     def __init__(self, lg_k: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -79,11 +80,6 @@ class FrequentItems(Synopsis, Enumerable):
         self.lg_k = lg_k
         self.kind: str | None = None
         self.sketch: Any = None
-
-    @property
-    def parameters(self) -> Values:
-        """Logarithm of the map's size."""
-        return {"lg_k": self.lg_k}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -109,11 +105,6 @@ class FrequentItems(Synopsis, Enumerable):
         sized = cls(lg_k, seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A map of 32."""
-        return cls(5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -23,7 +23,6 @@ from streamgauge.synopses.frequencies.listed import check_memory, share_owed
 from streamgauge.synopses.frequencies.slots import NO_WEIGHTS, Words
 from streamgauge.synopses.questions import Count, Frequency, Heavy, HeavyHitters
 from streamgauge.synopses.synopsis import (
-    Arrays,
     Enumerable,
     Floats,
     Ints,
@@ -31,7 +30,6 @@ from streamgauge.synopses.synopsis import (
     Subtractable,
     Synopsis,
     Trial,
-    Values,
 )
 
 
@@ -69,6 +67,9 @@ class GroupTesting(Synopsis, Subtractable, Enumerable):
     takes = "items"
     weights = "strict"
     merging = "exact"
+    fields = ("counters",)
+    joined_by = np.add
+    small = (5, 0.5, 0.05, 20)
 
     def __init__(
         self, k: int, epsilon: float, delta: float, bits: int = 32, *, seed: int = 0
@@ -87,12 +88,6 @@ class GroupTesting(Synopsis, Subtractable, Enumerable):
             self.tests += 1
         self.counters = np.zeros((self.tests, self.buckets, 1 + bits))
         self.hashes = family(seed, self.tests, 2)
-
-    @property
-    def parameters(self) -> Values:
-        """What is found, how surely, among which items."""
-        named = {"k": self.k, "epsilon": self.epsilon}
-        return {**named, "delta": self.delta, "bits": self.bits}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -126,11 +121,6 @@ class GroupTesting(Synopsis, Subtractable, Enumerable):
         return sized
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Items above a fifth, of 20 bits."""
-        return cls(5, 0.5, 0.05, 20, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """As many equal items as the error allows, and a question about an absent one."""
         heavy = np.repeat(np.arange(9, dtype=np.int64) * 7919 + seed % 1000, 50)
@@ -142,12 +132,6 @@ class GroupTesting(Synopsis, Subtractable, Enumerable):
 
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         _fold(self.counters, self.hashes, column, NO_WEIGHTS if weights is None else weights)
-
-    def _merge(self, other: Self) -> None:
-        self.counters += other.counters
-
-    def _subtract(self, other: Any) -> None:
-        self.counters -= other.counters
 
     def _answer(self, question: Any) -> Any:
         if isinstance(question, Count):
@@ -210,12 +194,6 @@ class GroupTesting(Synopsis, Subtractable, Enumerable):
                 "give a larger `bits`, at most 64",
             )
         return np.asarray(values.to_numpy(), np.uint64)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"counters": self.counters}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.counters = arrays["counters"]
 
     def validate(self) -> None:
         """Every test holds the whole weight; no bit outweighs its bucket."""

@@ -71,6 +71,7 @@ class Hierarchical(Listed):
     name = "hierarchical"
     answers = (Frequency, HeavyHitters, TopK, RangeCount, Count)
     weights = "positive"
+    small = (20, 8, 5)
 
     def __init__(self, bits: int, capacity: int, step: int = 1, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -89,11 +90,6 @@ class Hierarchical(Listed):
         self.floors = np.zeros(len(self.shifts))
         self.held = np.zeros(len(self.shifts), np.int64)
         self.vocabulary = Vocabulary(seed=seed, room=0)
-
-    @property
-    def parameters(self) -> Values:
-        """Bits, counters for each length, and step."""
-        return {"bits": self.bits, "capacity": self.capacity, "step": self.step}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -121,11 +117,6 @@ class Hierarchical(Listed):
         sized = cls(bits, capacity, seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Twenty bits, five at a time."""
-        return cls(20, 8, 5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -53,6 +53,7 @@ class LossyCounting(Counted):
 
     name = "lossy_counting"
     weights = "positive"
+    small = (0.1,)
 
     def __init__(self, epsilon: float, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -71,11 +72,6 @@ class LossyCounting(Counted):
         self.vocabulary = Vocabulary(seed=seed, room=4 * self.bucket)
 
     @property
-    def parameters(self) -> Values:
-        """Epsilon."""
-        return {"epsilon": self.epsilon}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Too low by at most `epsilon` of the weight; it cannot fail."""
         return Guarantee("additive", 1.0 / self.bucket, 0.0, assumes=(HASHED_TEXT,), cite="MM02")
@@ -89,11 +85,6 @@ class LossyCounting(Counted):
         # It grows with the rows to that many items, and by a logarithm beyond.
         need.afford(cls.name, COUNTER_BYTES / epsilon)
         return cls(min(epsilon, 0.5), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Buckets of ten rows."""
-        return cls(0.1, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

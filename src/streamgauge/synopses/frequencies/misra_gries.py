@@ -19,15 +19,10 @@ from streamgauge.synopses.frequencies.listed import (
     check_memory,
     counters_owed,
 )
-from streamgauge.synopses.frequencies.slots import (
-    NO_WEIGHTS,
-    find,
-    merge_tables,
-    sweep,
-)
+from streamgauge.synopses.frequencies.slots import NO_WEIGHTS, find, merge_tables, sweep
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary
 from streamgauge.synopses.questions import Frequency
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 
 
 class MisraGries(Counted):
@@ -57,6 +52,7 @@ class MisraGries(Counted):
 
     name = "misra_gries"
     weights = "positive"
+    small = (8,)
 
     def __init__(self, k: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -65,11 +61,6 @@ class MisraGries(Counted):
         self.k = k
         self._begin(k)
         self.vocabulary = Vocabulary(seed=seed, room=4 * k)
-
-    @property
-    def parameters(self) -> Values:
-        """Counters."""
-        return {"k": self.k}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -84,11 +75,6 @@ class MisraGries(Counted):
         sized = cls(counters_owed(need, cls.name), seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Eight counters."""
-        return cls(8, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

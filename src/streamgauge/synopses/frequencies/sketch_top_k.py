@@ -69,6 +69,7 @@ class SketchTopK(Counted):
 
     name = "sketch_top_k"
     weights = "positive"
+    small = (16, 100, 3)
 
     def __init__(
         self, size: int, width: int, depth: int, sketch: Sketch = "count_min", *, seed: int = 0
@@ -88,12 +89,6 @@ class SketchTopK(Counted):
         self.counters = np.zeros((depth, width))
         self.hashes = family(seed, depth, 4 if self.signed else 2)
         self.vocabulary = Vocabulary(seed=seed, room=8 * size)
-
-    @property
-    def parameters(self) -> Values:
-        """Candidates, shape and kind of the sketch."""
-        shape = {"size": self.size, "width": self.width, "depth": self.depth}
-        return {**shape, "sketch": self.sketch}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -135,11 +130,6 @@ class SketchTopK(Counted):
         sized = cls(size, math.ceil(math.e / within), depth, seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixteen candidates of a small Count-Min."""
-        return cls(16, 100, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -21,16 +21,11 @@ from streamgauge.synopses.frequencies.listed import (
     check_memory,
     counters_owed,
 )
-from streamgauge.synopses.frequencies.slots import (
-    IN_ORDER,
-    NO_WEIGHTS,
-    fold,
-    merge_tables,
-)
+from streamgauge.synopses.frequencies.slots import IN_ORDER, NO_WEIGHTS, fold, merge_tables
 from streamgauge.synopses.frequencies.space_saving_bank import SpaceSavingBank
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary
 from streamgauge.synopses.questions import Frequency
-from streamgauge.synopses.synopsis import Coarsening, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Coarsening, Floats, Ints, Need, Trial
 
 
 class SpaceSaving(Counted, Coarsening):
@@ -61,6 +56,7 @@ class SpaceSaving(Counted, Coarsening):
     name = "space_saving"
     weights = "positive"
     bank_kind = SpaceSavingBank
+    small = (8,)
 
     def __init__(self, capacity: int, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -74,11 +70,6 @@ class SpaceSaving(Counted, Coarsening):
         self.vocabulary = Vocabulary(seed=seed, room=4 * self.limit)
 
     @property
-    def parameters(self) -> Values:
-        """Capacity."""
-        return {"capacity": self.capacity}
-
-    @property
     def guarantee(self) -> Guarantee:
         """No bar is wider than `epsilon` of the weight; it cannot fail."""
         epsilon = 1.0 / (self.capacity + 1)
@@ -90,11 +81,6 @@ class SpaceSaving(Counted, Coarsening):
         sized = cls(counters_owed(need, cls.name), seed=seed)
         check_memory(sized, need)
         return sized
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Eight counters."""
-        return cls(8, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -59,6 +59,7 @@ class StickySampling(Counted):
 
     name = "sticky_sampling"
     weights = "none"
+    small = (0.2, 0.05, 0.05)
 
     def __init__(self, support: float, epsilon: float, delta: float, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -78,11 +79,6 @@ class StickySampling(Counted):
         self.peak = 0
         self._begin(8)
         self.vocabulary = Vocabulary(seed=seed, room=4 * math.ceil(self.phase))
-
-    @property
-    def parameters(self) -> Values:
-        """Support, epsilon and delta."""
-        return {"support": self.support, "epsilon": self.epsilon, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -109,11 +105,6 @@ class StickySampling(Counted):
         asked = isinstance(need.question, HeavyHitters)
         support = need.question.share if asked else min(1.0, 10.0 * epsilon)  # type: ignore[attr-defined]
         return cls(support, min(epsilon, support / 10.0), delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Phases of 184 rows."""
-        return cls(0.2, 0.05, 0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

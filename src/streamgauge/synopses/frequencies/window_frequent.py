@@ -19,16 +19,7 @@ from streamgauge.kernel.keys import Column
 from streamgauge.synopses.frequencies.listed import HASHED_TEXT, Entries, Listed, share_owed
 from streamgauge.synopses.frequencies.vocabulary import Vocabulary, Words
 from streamgauge.synopses.questions import Count, Frequency, HeavyHitters
-from streamgauge.synopses.synopsis import (
-    Array,
-    Arrays,
-    Expiring,
-    Floats,
-    Ints,
-    Need,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Array, Arrays, Expiring, Floats, Ints, Need, Trial, Values
 
 TIME_BLOCK = 128
 
@@ -84,6 +75,7 @@ class WindowFrequent(Listed, Expiring):
     name = "window_frequent"
     weights = "none"
     merging = "none"
+    small = (600, 0.1, "rows")
 
     def __init__(
         self,
@@ -121,11 +113,6 @@ class WindowFrequent(Listed, Expiring):
         self.vocabulary = Vocabulary(seed=seed, room=8 * self.finest)
 
     @property
-    def parameters(self) -> Values:
-        """Window, epsilon and what the window is measured in."""
-        return {"window": self.window, "epsilon": self.epsilon, "by": self.by}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Off by at most `epsilon` of the rows in the window; it cannot fail."""
         assumes = (HASHED_TEXT, "the mass is the rows in the window", "times do not fall")
@@ -142,11 +129,6 @@ class WindowFrequent(Listed, Expiring):
         if isinstance(need.question, HeavyHitters):
             epsilon = min(epsilon, need.question.share / 2.0)
         return cls(need.window, min(epsilon, 0.5), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Six hundred rows, off by a tenth."""
-        return cls(600, 0.1, "rows", seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -78,6 +78,7 @@ class ApproxVOptimal(Signal):
 
     name = "approx_v_optimal"
     merging = "none"
+    small = (4, 1.0)
 
     def __init__(self, buckets: int, epsilon: float, *, seed: int = 0) -> None:
         need_at_least(self.name, buckets, 1, "buckets")
@@ -96,11 +97,6 @@ class ApproxVOptimal(Signal):
     def _make_room(self) -> None:
         self.errors = np.concatenate([self.errors, np.zeros_like(self.errors)], axis=2)
         self.chains = np.concatenate([self.chains, np.zeros_like(self.chains)], axis=2)
-
-    @property
-    def parameters(self) -> Values:
-        """Buckets and epsilon."""
-        return {"buckets": self.buckets, "epsilon": self.epsilon}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -125,11 +121,6 @@ class ApproxVOptimal(Signal):
             f"asked for {need.contract}; it owes nearly the best buckets, not a width",
             "use v_optimal with the universe of positions, or count_min for points",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Four buckets at twice the least error."""
-        return cls(4, 1.0, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -23,15 +23,7 @@ from streamgauge.synopses.histograms.robust_histogram import Certified, robust
 from streamgauge.synopses.histograms.signal import Signal, need_at_least
 from streamgauge.synopses.histograms.terms import LEVEL
 from streamgauge.synopses.questions import Count, Frequency
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Subtractable,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Subtractable, Trial, Values
 
 _ROWS = 3
 _INSIDE = 8
@@ -73,6 +65,7 @@ class DynamicWavelet(Signal, Subtractable):
 
     name = "dynamic_wavelet"
     merging = "exact"
+    small = (20, 128, 5)
 
     def __init__(self, height: int, width: int, depth: int, *, seed: int = 0) -> None:
         need_at_least(self.name, height, 1, "height")
@@ -94,11 +87,6 @@ class DynamicWavelet(Signal, Subtractable):
         self._hashes = family(seed + (1 << 32), depth, 4)
         self._scales = _scales(self.fine)
         self._found: tuple[Ints, Floats, Floats] | None = None
-
-    @property
-    def parameters(self) -> Values:
-        """Height, width and depth."""
-        return {"height": self.height, "width": self.width, "depth": self.depth}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -135,11 +123,6 @@ class DynamicWavelet(Signal, Subtractable):
             depth += 2
         need.afford(cls.name, 8.0 * width * depth * height)
         return cls(height, width, depth, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Two to the twentieth positions, 128 counters, five rows."""
-        return cls(20, 128, 5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -113,6 +113,7 @@ class Haar(Signal):
     """
 
     name = "haar"
+    small: ClassVar[tuple[Any, ...]] = (16,)
 
     def __init__(self, terms: int, *, seed: int = 0) -> None:
         need_at_least(self.name, terms, 1, "terms")
@@ -127,11 +128,6 @@ class Haar(Signal):
     def whole(self) -> int:
         """As many as there are terms."""
         return self.terms
-
-    @property
-    def parameters(self) -> Values:
-        """Terms."""
-        return {"terms": self.terms}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -152,11 +148,6 @@ class Haar(Signal):
         if isinstance(need.question, Count):
             return cls(1, seed=seed)
         return cls(_terms(need, cls.name), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixteen terms."""
-        return cls(16, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

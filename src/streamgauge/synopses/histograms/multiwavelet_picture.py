@@ -24,6 +24,7 @@ class MultiwaveletPicture(Signal):
     """The largest multiwavelet terms; a kind says of what, and what they tell of a range."""
 
     running: ClassVar[bool]
+    small = (16,)
     """Whether the running sums are pictured instead of the signal."""
 
     def __init__(self, terms: int, *, seed: int = 0) -> None:
@@ -31,11 +32,6 @@ class MultiwaveletPicture(Signal):
         super().__init__(seed=seed)
         self.terms = terms
         self.wavelet = Multiwavelet(terms, running=self.running)
-
-    @property
-    def parameters(self) -> Values:
-        """Terms."""
-        return {"terms": self.terms}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -55,11 +51,6 @@ class MultiwaveletPicture(Signal):
         if isinstance(need.question, Count):
             return cls(1, seed=seed)
         return cls(cells_for(need, cls.name, 68), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixteen terms."""
-        return cls(16, seed=seed)
 
     @property
     def error(self) -> float:

@@ -19,7 +19,7 @@ from streamgauge.synopses.histograms.haar import Expansion, Haar
 from streamgauge.synopses.histograms.range_optimal import Steps
 from streamgauge.synopses.histograms.signal import need_at_least
 from streamgauge.synopses.histograms.v_optimal import best_cuts
-from streamgauge.synopses.synopsis import Need, Values
+from streamgauge.synopses.synopsis import Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,7 @@ class RobustHistogram(Haar):
     """
 
     name = "robust_histogram"
+    small = (4, 20)
 
     def __init__(self, buckets: int, terms: int, epsilon: float = 0.5, *, seed: int = 0) -> None:
         need_at_least(self.name, buckets, 1, "buckets")
@@ -133,11 +134,6 @@ class RobustHistogram(Haar):
         super().__init__(terms, seed=seed)
         self.buckets = buckets
         self.epsilon = float(epsilon)
-
-    @property
-    def parameters(self) -> Values:
-        """Buckets, terms and epsilon."""
-        return {"buckets": self.buckets, "terms": self.terms, "epsilon": self.epsilon}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -149,11 +145,6 @@ class RobustHistogram(Haar):
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Terms as for the wavelet picture; buckets are only how it is shown."""
         return cls(8, Haar.sized_for(need).terms, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Four buckets from twenty terms."""
-        return cls(4, 20, seed=seed)
 
     def histogram(self) -> Certified:
         """The best buckets of the terms held, with what is sure of them."""

@@ -61,6 +61,7 @@ class VOptimal(Signal):
 
     name = "v_optimal"
     merging = "none"
+    small = (8, 8)
 
     def __init__(self, buckets: int, room: int, *, seed: int = 0) -> None:
         need_at_least(self.name, buckets, 1, "buckets")
@@ -78,11 +79,6 @@ class VOptimal(Signal):
         return self.room
 
     @property
-    def parameters(self) -> Values:
-        """Buckets and room."""
-        return {"buckets": self.buckets, "room": self.room}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Sure bars, whose width is known only once the rows are."""
         return Guarantee(
@@ -98,11 +94,6 @@ class VOptimal(Signal):
         if isinstance(need.question, Count):
             return cls(1, 1, seed=seed)
         return cls(1, cells_for(need, cls.name, 40), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Eight buckets and room for as many again."""
-        return cls(8, 8, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

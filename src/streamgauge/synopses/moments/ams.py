@@ -42,6 +42,7 @@ class Ams(FastAms):
     """
 
     name = "ams"
+    small = (120,)
 
     def __init__(self, copies: int, delta: float = 0.05, *, seed: int = 0) -> None:
         super().__init__(1, copies, delta, seed=seed)
@@ -58,11 +59,6 @@ class Ams(FastAms):
         # A counter and the four numbers of its hash.
         need.afford(cls.name, 40.0 * width * depth)
         return cls(width * depth, 1.0 - need.contract.confidence, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred and twenty counters."""
-        return cls(120, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

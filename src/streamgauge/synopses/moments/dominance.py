@@ -20,7 +20,7 @@ from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.hashing import uniform
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.questions import DominanceNorm
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Synopsis, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Synopsis, Trial
 
 
 class Dominance(Synopsis):
@@ -56,6 +56,9 @@ class Dominance(Synopsis):
     takes = "keys"
     weights = "positive"
     merging = "exact"
+    fields = ("waits",)
+    joined_by = np.minimum
+    small = (50,)
 
     def __init__(self, copies: int, delta: float = 0.05, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -68,11 +71,6 @@ class Dominance(Synopsis):
         self.copies = copies
         self.delta = delta
         self.waits = np.full(copies, math.inf)
-
-    @property
-    def parameters(self) -> Values:
-        """Copies and chance of failure."""
-        return {"copies": self.copies, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -108,11 +106,6 @@ class Dominance(Synopsis):
         return cls(high, delta, seed=seed)
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Fifty copies."""
-        return cls(50, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """Any rows: the law of the estimate is exact."""
         rng = np.random.default_rng(seed)
@@ -122,9 +115,6 @@ class Dominance(Synopsis):
         weight = np.empty(0) if weights is None else weights
         _shorten(self.waits, column, weight)
 
-    def _merge(self, other: Self) -> None:
-        np.minimum(self.waits, other.waits, out=self.waits)
-
     def _answer(self, question: Any) -> Any:
         if not self.rows:
             return self._bar(0.0, 0.0, 0.0)
@@ -132,12 +122,6 @@ class Dominance(Synopsis):
         value = (self.copies - 1) / float(self.waits.sum())
         low, high = ratios(self.copies, self.delta)
         return self._bar(value, low * value, high * value)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"waits": self.waits}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.waits = arrays["waits"]
 
     def validate(self) -> None:
         """Waits are positive, and finite once there was a row."""

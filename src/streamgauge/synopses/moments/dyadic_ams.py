@@ -22,17 +22,7 @@ from streamgauge.kernel.keys import Column, Items, items, numbers
 from streamgauge.synopses.moments.fast_ams import SQUARES_SHARE, sign_and_place
 from streamgauge.synopses.moments.medians import grouping
 from streamgauge.synopses.questions import Count, Frequency, Quantile, RangeCount, Rank
-from streamgauge.synopses.synopsis import (
-    Array,
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Subtractable,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Array, Floats, Ints, Need, Subtractable, Synopsis, Trial
 
 
 class Blocks(NamedTuple):
@@ -86,6 +76,9 @@ class DyadicAms(Synopsis, Subtractable):
     takes = "numbers"
     weights = "strict"
     merging = "exact"
+    fields = ("counters", "exact")
+    joined_by = np.add
+    small = (0, 20, 256, 5)
 
     def __init__(
         self,
@@ -111,17 +104,6 @@ class DyadicAms(Synopsis, Subtractable):
         self.counters = np.zeros((self.n_sketched, depth, width))
         self.exact = np.zeros(2 << (bits - self.n_sketched))
         self._hashes = family(seed, self.n_sketched * depth, 4).reshape(self.n_sketched, depth, 4)
-
-    @property
-    def parameters(self) -> Values:
-        """Universe, sizes and chance of failure."""
-        return {
-            "start": self.start,
-            "bits": self.bits,
-            "width": self.width,
-            "depth": self.depth,
-            "delta": self.delta,
-        }
 
     @property
     def guarantee(self) -> Guarantee:
@@ -168,11 +150,6 @@ class DyadicAms(Synopsis, Subtractable):
         return cls(start, bits, width, depth, delta, seed=seed)
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """The universe of the named streams, five rows of 256 counters a level."""
-        return cls(0, 20, 256, 5, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """Numbers spread over the universe, and a range with a block on every level."""
         rng = np.random.default_rng(seed)
@@ -200,14 +177,6 @@ class DyadicAms(Synopsis, Subtractable):
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         weight = np.empty(0) if weights is None else weights
         _add_blocks(self.counters, self.exact, self._hashes, self._places(column), weight)
-
-    def _merge(self, other: Self) -> None:
-        self.counters += other.counters
-        self.exact += other.exact
-
-    def _subtract(self, other: Any) -> None:
-        self.counters -= other.counters
-        self.exact -= other.exact
 
     def _answer(self, question: Any) -> Any:
         top = (1 << self.bits) - 1
@@ -276,12 +245,6 @@ class DyadicAms(Synopsis, Subtractable):
             if self._bounded(self._range(0, middle - 1), delta)[end] < target:
                 first = middle
         return first
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"counters": self.counters, "exact": self.exact}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.counters, self.exact = arrays["counters"], arrays["exact"]
 
     def validate(self) -> None:
         """The whole weight is at the top, and plain blocks are the sums of their halves."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,16 +22,7 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column, items, keys
 from streamgauge.synopses.moments.medians import bar_of_product, fewest_copies, grouping
 from streamgauge.synopses.questions import Count, Distance, Frequency, JoinSize, Moment
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Subtractable,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Subtractable, Synopsis, Trial
 
 SQUARES_SHARE = 0.25
 """Part of the chance of failure that pays for knowing the sum of squares inside other bars."""
@@ -83,6 +74,9 @@ class FastAms(Synopsis, Subtractable):
     weights = "any"
     merging = "exact"
     exactly = (Count,)
+    fields = ("counters",)
+    joined_by = np.add
+    small: ClassVar[tuple[Any, ...]] = (64, 5)
 
     def __init__(self, width: int, depth: int, delta: float = 0.05, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -97,11 +91,6 @@ class FastAms(Synopsis, Subtractable):
         self.delta = delta
         self.counters = np.zeros((depth, width))
         self._hashes = family(seed, depth, 4)
-
-    @property
-    def parameters(self) -> Values:
-        """Width, depth and chance of failure."""
-        return {"width": self.width, "depth": self.depth, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -135,11 +124,6 @@ class FastAms(Synopsis, Subtractable):
         return cls(*sizes(cls.name, need), 1.0 - need.contract.confidence, seed=seed)
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four counters, five rows."""
-        return cls(64, 5, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """Many items of equal weight: the variance of each row reaches its bound."""
         return Trial(np.arange(400, dtype=np.int64) + 1000 * seed, Moment(2.0))
@@ -154,12 +138,6 @@ class FastAms(Synopsis, Subtractable):
     def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
         weight = np.empty(0) if weights is None else weights
         add_signed(self.counters, self._hashes, column, weight)
-
-    def _merge(self, other: Self) -> None:
-        self.counters += other.counters
-
-    def _subtract(self, other: Any) -> None:
-        self.counters -= other.counters
 
     def _answer(self, question: Any) -> Any:
         if isinstance(question, Count):
@@ -244,12 +222,6 @@ class FastAms(Synopsis, Subtractable):
     def _square_rows(self) -> Floats:
         squares: Floats = np.square(self.counters).sum(axis=1)
         return squares
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"counters": self.counters}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.counters = arrays["counters"]
 
     def validate(self) -> None:
         """Counters are finite; one that holds whole weights has rows of one parity."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.synopses.moments.fast_ams import FastAms
+from streamgauge.synopses.synopsis import arguments_of
 
 
 class Forecast(ABC):
@@ -22,9 +23,9 @@ class Forecast(ABC):
         self.state: list[FastAms] = []
 
     @property
-    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Arguments of the constructor."""
+        return {name: getattr(self, name) for name in arguments_of(type(self))}
 
     @abstractmethod
     def predict(self) -> FastAms | None:
@@ -50,11 +51,6 @@ class MovingAverage(Forecast):
         super().__init__()
         _check(self.name, length >= 1, length)
         self.length = length
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Length."""
-        return {"length": self.length}
 
     def predict(self) -> FastAms | None:
         """Average of the sketches kept."""
@@ -82,11 +78,6 @@ class Ewma(Forecast):
         super().__init__()
         _check(self.name, 0.0 < alpha <= 1.0, alpha)
         self.alpha = alpha
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Weight of the newest."""
-        return {"alpha": self.alpha}
 
     def predict(self) -> FastAms | None:
         """The average so far."""
@@ -116,11 +107,6 @@ class Holt(Forecast):
         super().__init__()
         _check(self.name, 0.0 < alpha <= 1.0 and 0.0 <= beta <= 1.0, (alpha, beta))
         self.alpha, self.beta = alpha, beta
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Both weights."""
-        return {"alpha": self.alpha, "beta": self.beta}
 
     def predict(self) -> FastAms | None:
         """Level plus trend."""
@@ -156,11 +142,6 @@ class Seasonal(Forecast):
         super().__init__()
         _check(self.name, period >= 1, period)
         self.period = period
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Length of the season."""
-        return {"period": self.period}
 
     def predict(self) -> FastAms | None:
         """The sketch of a season ago."""

@@ -23,16 +23,7 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column, Items, items, keys
 from streamgauge.synopses.moments.medians import bar_of_product, grouping
 from streamgauge.synopses.questions import Count, JoinSize, Moment
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Need,
-    Subtractable,
-    Synopsis,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Subtractable, Synopsis, Trial
 
 SQUARES_SHARE = 0.25
 """Part of the chance of failure that pays for the bounds on the self-join sizes."""
@@ -81,6 +72,9 @@ class JoinSketch(Synopsis, Subtractable):
     takes = "items"
     weights = "any"
     merging = "exact"
+    fields = ("sums",)
+    joined_by = np.add
+    small = (["key"], 250)
 
     def __init__(
         self, edges: list[str], copies: int, delta: float = 0.05, *, seed: int = 0
@@ -98,11 +92,6 @@ class JoinSketch(Synopsis, Subtractable):
         self.sums = np.zeros(copies)
         coins = [family(stable_hash(edge, seed=seed), copies, 4) for edge in self.edges]
         self._hashes = np.stack(coins)
-
-    @property
-    def parameters(self) -> Values:
-        """Edges, copies and chance of failure."""
-        return {"edges": self.edges, "copies": self.copies, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -123,11 +112,6 @@ class JoinSketch(Synopsis, Subtractable):
             f"asked for {need.contract}; the error is a share of the product of self-join sizes",
             "write JoinSketch(edges, copies) and read the bar of the answer",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """One edge, 250 copies: far fewer would leave the bar without ends."""
-        return cls(["key"], 250, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -181,12 +165,6 @@ class JoinSketch(Synopsis, Subtractable):
         weight = np.empty(0) if weights is None else weights
         _add_products(self.sums, self._hashes, rows, weight)
 
-    def _merge(self, other: Self) -> None:
-        self.sums += other.sums
-
-    def _subtract(self, other: Any) -> None:
-        self.sums -= other.sums
-
     @property
     def _spread(self) -> float:
         """Standard deviation of a squared sum, as a share of the self-join size."""
@@ -230,12 +208,6 @@ class JoinSketch(Synopsis, Subtractable):
             value, cut.reach, squares=growth * squares, own=own, cap=math.sqrt(squares)
         )
         return self._bar(min(max(value, low), high), low, high)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"sums": self.sums}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.sums = arrays["sums"]
 
     def validate(self) -> None:
         """Sums are finite; of whole weights they are all even or all odd."""

@@ -18,7 +18,7 @@ from streamgauge.kernel.errors import BindError, ContractUnsatisfiable, Incompat
 from streamgauge.kernel.keys import Column, Items
 from streamgauge.synopses.moments.stable import Reading, Stable, fewest, law
 from streamgauge.synopses.questions import Count, Distance, Distinct, Moment
-from streamgauge.synopses.synopsis import Floats, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Need, Trial
 
 
 class L0(Stable):
@@ -60,6 +60,7 @@ class L0(Stable):
     name = "l0"
     answers = (Distinct, Moment, Distance, Count)
     weights = "strict"
+    small = (21, 2000, 0.05)
 
     def __init__(
         self,
@@ -79,17 +80,6 @@ class L0(Stable):
                 "write L0(401, largest=1000, p=0.02)",
             )
         self.largest = largest
-
-    @property
-    def parameters(self) -> Values:
-        """Copies, largest weight, power, chance of failure and estimator."""
-        return {
-            "copies": self.copies,
-            "largest": self.largest,
-            "p": self.p,
-            "delta": self.delta,
-            "estimator": self.estimator,
-        }
 
     @property
     def guarantee(self) -> Guarantee:
@@ -132,11 +122,6 @@ class L0(Stable):
             )
         copies = fewest(p, contract.within / 2.0, delta, "geometric", 1.0)
         return cls(copies, need.rows, p, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Twenty-one copies, weights up to those of the named streams."""
-        return cls(21, 2000, 0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

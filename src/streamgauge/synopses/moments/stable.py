@@ -92,6 +92,7 @@ class Stable(Synopsis, Subtractable):
     takes = "keys"
     weights: ClassVar[Weights] = "any"
     merging = "exact"
+    small: ClassVar[tuple[Any, ...]] = (1.0, 31)
 
     def __init__(
         self,
@@ -114,16 +115,6 @@ class Stable(Synopsis, Subtractable):
         self.ceiling = float(math.ceil(44.0 / p))
         n_digits = 3 + math.ceil((self.unit + self.ceiling + 96) / 32)
         self.sums = np.zeros((copies, n_digits), np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Power, copies, chance of failure and estimator."""
-        return {
-            "p": self.p,
-            "copies": self.copies,
-            "delta": self.delta,
-            "estimator": self.estimator,
-        }
 
     @property
     def guarantee(self) -> Guarantee:
@@ -151,11 +142,6 @@ class Stable(Synopsis, Subtractable):
         delta = 1.0 - contract.confidence
         copies = fewest(p, contract.within, delta, "geometric", root)
         return cls(p, copies, delta, "geometric", seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sums of absolute weights, thirty-one copies."""
-        return cls(1.0, 31, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

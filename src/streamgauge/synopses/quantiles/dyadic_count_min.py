@@ -99,17 +99,6 @@ class DyadicCountMin(Synopsis, Subtractable):
         self._between = False
 
     @property
-    def parameters(self) -> Values:
-        """Error, chance and range."""
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "low": self.low,
-            "high": self.high,
-            "step": self.step,
-        }
-
-    @property
     def guarantee(self) -> Guarantee:
         """All quantiles within `epsilon` at once, except with chance `delta`."""
         return Guarantee(

@@ -76,6 +76,7 @@ class Gk(Synopsis, Coarsening):
     takes = "numbers"
     weights = "strict"
     merging = "error"
+    small = (0.05,)
 
     def __init__(self, epsilon: float, least_kept: float = 1.0, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -95,11 +96,6 @@ class Gk(Synopsis, Coarsening):
         self._filled = 0
         self._grain = 1.0
         self._view: tuple[RankSummary, bool] | None = None
-
-    @property
-    def parameters(self) -> Values:
-        """Error and least share kept."""
-        return {"epsilon": self.epsilon, "least_kept": self.least_kept}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -159,11 +155,6 @@ class Gk(Synopsis, Coarsening):
         size = ENTRY_BYTES * spent.most_values + spent._waiting.nbytes
         affordable(need, cls.name, size, epsilon * size / (need.memory or 1))
         return cls(epsilon, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A twentieth of the rows."""
-        return cls(0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

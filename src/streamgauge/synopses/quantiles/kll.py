@@ -82,6 +82,7 @@ class Kll(Synopsis):
     takes = "numbers"
     weights = "none"
     merging = "error"
+    small = (24, 0.05)
 
     def __init__(self, k: int = 200, delta: float = 0.01, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -94,11 +95,6 @@ class Kll(Synopsis):
         self.k = k
         self.delta = delta
         self.state = fresh(k, 1, seed)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of failure."""
-        return {"k": self.k, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -141,11 +137,6 @@ class Kll(Synopsis):
                 f"ask for Contract.rank({feasible:.2g}, confidence={contract.confidence})",
             )
         return cls(k, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """So small that two thousand rows are compacted hundreds of times."""
-        return cls(24, 0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -80,6 +80,7 @@ class LogHistogram(Synopsis, Subtractable, Coarsening):
     takes = "numbers"
     weights = "strict"
     merging = "exact"
+    small = (0.05,)
 
     def __init__(self, alpha: float = 0.01, folds: int = 0, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -94,11 +95,6 @@ class LogHistogram(Synopsis, Subtractable, Coarsening):
         self.bins = bins_for(alpha, folds)
         self.grid = empty_grid(1)
         self.whole = True
-
-    @property
-    def parameters(self) -> Values:
-        """Relative error and how often it was doubled."""
-        return {"alpha": self.alpha, "folds": self.folds}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -138,11 +134,6 @@ class LogHistogram(Synopsis, Subtractable, Coarsening):
                     f"ask for Contract.relative({within * size / need.memory:.2g})",
                 )
         return new
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Bins of 5 percent."""
-        return cls(0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -139,11 +139,6 @@ class Mrl(Synopsis):
         self._level = 0
 
     @property
-    def parameters(self) -> Values:
-        """Error, rows planned and policy."""
-        return {"epsilon": self.epsilon, "planned": self.planned, "policy": self.policy}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Rank within `epsilon`, or what merging made of it."""
         return Guarantee("rank", max(self.epsilon, self.achieved), cite="MRL98")

@@ -15,7 +15,7 @@ import numpy as np
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses.questions import Count, Quantile, RangeCount, Rank
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Synopsis, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Synopsis, Trial
 
 _ROUNDING = 1e-9
 """Share of the weight that sums of weights with fractions may be off."""
@@ -56,6 +56,8 @@ class QDigest(Synopsis):
     takes = "numbers"
     weights = "positive"
     merging = "error"
+    fields = ("on_grid", "whole", "nodes", "counts")
+    small = (20, 0.05)
 
     def __init__(
         self,
@@ -82,11 +84,6 @@ class QDigest(Synopsis):
         self.counts: Floats = np.empty(0)
         self.on_grid = True
         self.whole = True
-
-    @property
-    def parameters(self) -> Values:
-        """Grid and error."""
-        return {"bits": self.bits, "epsilon": self.epsilon, "low": self.low, "step": self.step}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -119,11 +116,6 @@ class QDigest(Synopsis):
                 f"ask for Contract.rank({feasible:.2g}) over at most 48 bits",
             )
         return cls(bits, contract.within, float(low), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """The range of the named streams, 5 percent."""
-        return cls(20, 0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -239,14 +231,6 @@ class QDigest(Synopsis):
         high = float(self._value(top)[0])
         value = float(self._value(cell((at_most + at_least) / 2.0, wanted))[0])
         return self._bar(value, low, high)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        values = {"on_grid": self.on_grid, "whole": self.whole}
-        return values, {"nodes": self.nodes, "counts": self.counts}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.on_grid, self.whole = values["on_grid"], values["whole"]
-        self.nodes, self.counts = arrays["nodes"], arrays["counts"]
 
     def validate(self) -> None:
         """Nodes hold the whole weight, and those that are no leaves not more than they may."""

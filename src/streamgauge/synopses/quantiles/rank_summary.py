@@ -16,15 +16,7 @@ import numpy as np
 
 from streamgauge.kernel.errors import ContractUnsatisfiable
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.questions import (
-    Count,
-    Max,
-    Min,
-    Quantile,
-    Question,
-    RangeCount,
-    Rank,
-)
+from streamgauge.synopses.questions import Count, Max, Min, Quantile, Question, RangeCount, Rank
 from streamgauge.synopses.synopsis import MOST_BYTES, Floats, Need
 
 ROUNDING = 1e-12

@@ -59,6 +59,7 @@ class Req(Synopsis):
     weights = "none"
     merging = "sampling"
     repeatable = False
+    small = (12, True, 2)
 
     def __init__(
         self, k: int = 12, upper: bool = True, deviations: int = 2, *, seed: int = 0
@@ -77,11 +78,6 @@ class Req(Synopsis):
         self.least, self.most = math.inf, -math.inf
         self.short = True
         self.merged = False
-
-    @property
-    def parameters(self) -> Values:
-        """Size, end and width of bars."""
-        return {"k": self.k, "upper": self.upper, "deviations": self.deviations}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -120,11 +116,6 @@ class Req(Synopsis):
             f"{contract} needs k above 1,024",
             f"ask for Contract.rank({feasible:.2g}, confidence={contract.confidence})",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """The smallest one, bars of two deviations."""
-        return cls(12, True, 2, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

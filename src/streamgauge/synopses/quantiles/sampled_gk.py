@@ -61,6 +61,7 @@ class SampledGk(Synopsis):
     takes = "numbers"
     weights = "none"
     merging = "error"
+    small = (0.2, 0.05)
 
     def __init__(self, epsilon: float, delta: float, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -81,11 +82,6 @@ class SampledGk(Synopsis):
         self._number = 0  # of the next draw
         self._begun = 0  # rows of the stretch under way
         self._drawn = 0.0
-
-    @property
-    def parameters(self) -> Values:
-        """Error and chance."""
-        return {"epsilon": self.epsilon, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -116,11 +112,6 @@ class SampledGk(Synopsis):
         size = 24.0 * model.most_values
         affordable(need, cls.name, size, epsilon * size / (need.memory or 1))
         return new
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A fifth of the rows; most of the checks' rows are then drawn from."""
-        return cls(0.2, 0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

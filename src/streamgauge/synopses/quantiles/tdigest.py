@@ -53,6 +53,7 @@ class Tdigest(Synopsis):
     weights = "none"
     merging = "error"
     repeatable = False
+    small = (20,)
 
     def __init__(self, k: int = 200, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -60,11 +61,6 @@ class Tdigest(Synopsis):
             raise BindError("k lies between 10 and 65,535", f"got k={k}", "write Tdigest(k=200)")
         self.k = k
         self.digest = datasketches.tdigest_double(k)
-
-    @property
-    def parameters(self) -> Values:
-        """Size."""
-        return {"k": self.k}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -79,11 +75,6 @@ class Tdigest(Synopsis):
             f"asked for {need.contract}",
             "use kll for an error in rank, log_histogram for one in value",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A small one."""
-        return cls(20, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -95,11 +95,6 @@ class WindowQuantiles(Synopsis, Expiring):
         return Rung(rows, self._levels(rows, size, allowed * self.epsilon * rows - edge * size))
 
     @property
-    def parameters(self) -> Values:
-        """Error, width and whether shorter windows are served."""
-        return {"epsilon": self.epsilon, "width": self.width, "any_width": self.any_width}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Rank within `epsilon` of the rows in the window."""
         fixed = ("one row in each unit of time (any_width needs nothing)",)

@@ -19,7 +19,7 @@ from streamgauge.synopses.samples.designs import Drawn, Simple
 from streamgauge.synopses.samples.dice import geometric_gap, roll, stir
 from streamgauge.synopses.samples.sampled import Sampled
 from streamgauge.synopses.samples.unequal import Unequal
-from streamgauge.synopses.synopsis import Arrays, Coarsening, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Coarsening, Floats, Ints, Need, Trial
 
 
 class Bernoulli(Sampled, Coarsening):
@@ -49,6 +49,8 @@ class Bernoulli(Sampled, Coarsening):
     """
 
     name = "bernoulli"
+    fields = ("values", "places", "clock")
+    small = (0.05,)
 
     def __init__(self, rate: float, delta: float = 0.05, *, seed: int = 0) -> None:
         if not 0.0 < rate <= 1.0:
@@ -62,11 +64,6 @@ class Bernoulli(Sampled, Coarsening):
         # Rows seen, number (from 0) of the next row kept; -1 before the first row.
         self.clock = np.array([0, -1], np.int64)
 
-    @property
-    def parameters(self) -> Values:
-        """Rate and chance of failure."""
-        return {"rate": self.rate, "delta": self.delta}
-
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Refused: the size of such a sample follows the stream, so it promises no width."""
@@ -75,11 +72,6 @@ class Bernoulli(Sampled, Coarsening):
             f"asked for {need.contract}; its size is a random share of the rows",
             "use reservoir, whose size is fixed",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Every twentieth row."""
-        return cls(0.05, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -146,10 +138,6 @@ class Bernoulli(Sampled, Coarsening):
         # A geometric gap forgets how long it has lasted: any part's pending one will do.
         pending = int(self.clock[1]) - seen if seen else int(other.clock[1]) - theirs
         self.clock[:] = seen + theirs, seen + theirs + pending
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "places": self.places, "clock": self.clock}
-        return {}, own | self._save_shared()
 
     def validate(self) -> None:
         """Rows kept are rows seen, and the next is yet to come."""

@@ -7,7 +7,6 @@ a random walk, so in the long run it will fall short now and then; `short` says 
 from __future__ import annotations
 
 import math
-from typing import Self
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from streamgauge.synopses.questions import Mean
 from streamgauge.synopses.samples.bernoulli import choose_rows
 from streamgauge.synopses.samples.designs import Drawn, Simple, shuffled_order
 from streamgauge.synopses.samples.rows_window import RowsWindow
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Trial
 
 
 class BernoulliWindow(RowsWindow):
@@ -48,6 +47,8 @@ class BernoulliWindow(RowsWindow):
     """
 
     name = "bernoulli_window"
+    fields = ("values", "places", "clock")
+    small = (5, 500)
 
     def __init__(
         self, k: int, n: int, surety: float = 1.0, delta: float = 0.05, *, seed: int = 0
@@ -63,16 +64,6 @@ class BernoulliWindow(RowsWindow):
         self.values = np.empty(0)
         self.places = np.empty(0, np.int64)
         self.clock = np.array([0, -1], np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Sizes, surety and chance of failure."""
-        return {"k": self.k, "n": self.n, "surety": self.surety, "delta": self.delta}
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Five wanted of the last five hundred rows: sixty-two sampled."""
-        return cls(5, 500, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -105,10 +96,6 @@ class BernoulliWindow(RowsWindow):
         places = np.concatenate([self.places, start + chosen])
         alive = int(np.searchsorted(places, int(self.clock[0]) - self.n))
         self.values, self.places = values[alive:].copy(), places[alive:].copy()
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "places": self.places, "clock": self.clock}
-        return {}, own | self._save_shared()
 
     def validate(self) -> None:
         """All rows held are in the window, in order."""

@@ -8,7 +8,6 @@ by that chance, the sample answers as it stands; asked about all rows, each must
 from __future__ import annotations
 
 import math
-from typing import Self
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from streamgauge.synopses.samples.designs import Drawn
 from streamgauge.synopses.samples.dice import geometric_gap, roll_below, stir
 from streamgauge.synopses.samples.fading import Fading
 from streamgauge.synopses.samples.unequal import Unequal
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Trial
 
 
 class BiasedReservoir(Fading):
@@ -56,6 +55,8 @@ class BiasedReservoir(Fading):
     cite = "A06"
     forgets_by = "age in rows"
     pace = "p"
+    fields = ("values", "places", "clock")
+    small = (100, 0.5)
 
     def __init__(self, k: int, p: float, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1 or not 0.0 < p <= 1.0:
@@ -68,16 +69,6 @@ class BiasedReservoir(Fading):
         self.p = p
         # Rows seen, number (from 0) of the row that enters next once it is full.
         self.clock = np.array([0, k], np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size, chance to enter and chance of failure."""
-        return {"k": self.k, "p": self.p, "delta": self.delta}
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows, reaching back about two hundred."""
-        return cls(100, 0.5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -133,10 +124,6 @@ class BiasedReservoir(Fading):
     def _take(self, column: Floats, weights: Floats | None, times: Ints | None) -> None:
         words = column.view(np.uint64)
         _take_biased(self.values, self.places, self.clock, self.dice, self.p, column, words)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "places": self.places, "clock": self.clock}
-        return {}, own | self._save_shared()
 
     def validate(self) -> None:
         """No row is held twice, and none before it came."""

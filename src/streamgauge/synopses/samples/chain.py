@@ -8,22 +8,19 @@ to a sampler are looked at, in the order of a heap.
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.questions import Quantile
 from streamgauge.synopses.samples.designs import Drawn, Replaced
 from streamgauge.synopses.samples.dice import geometric_gap, reservoir_gap, roll_below, stir
 from streamgauge.synopses.samples.oversampling import without_repeats
-from streamgauge.synopses.samples.rows_window import RowsWindow
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
+from streamgauge.synopses.samples.rows_window import DrawnWindow
+from streamgauge.synopses.synopsis import Floats, Ints
 
 _NEVER = np.int64(1) << np.int64(62)
 
 
-class Chain(RowsWindow):
+class Chain(DrawnWindow):
     """`k` independent draws from the last `n` rows.
 
     Parameters
@@ -50,13 +47,10 @@ class Chain(RowsWindow):
     """
 
     name = "chain"
+    fields = ("values", "places", "events", "heap", "seen")
 
     def __init__(self, k: int, n: int, delta: float = 0.05, *, seed: int = 0) -> None:
-        self._check_window(max(n, k), k)
-        self._check_window(n, 1)
-        super().__init__(delta=delta, seed=seed)
-        self.k = k
-        self.n = n
+        super().__init__(k, n, delta, seed=seed)
         # Of each sampler: its rows, the sampled one first and then its heirs in order.
         self.values = np.zeros((k, 4))
         self.places = np.zeros((k, 4), np.int64)
@@ -66,30 +60,14 @@ class Chain(RowsWindow):
         self.seen = np.zeros(1, np.int64)
 
     @property
-    def parameters(self) -> Values:
-        """Sizes and chance of failure."""
-        return {"k": self.k, "n": self.n, "delta": self.delta}
-
-    @property
-    def target(self) -> float:
-        """The number of samplers."""
-        return float(self.k)
-
-    @property
     def stored(self) -> int:
         """Rows held by all samplers."""
         return int(self.events[:, 0].sum())
 
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred draws from the last five hundred rows."""
-        return cls(100, 500, seed=seed)
-
-    @classmethod
-    def tight(cls, seed: int) -> Trial:
-        """The median of rows in ascending order, all different."""
-        rows = np.arange(1700, dtype=np.int64)
-        return Trial(rows, Quantile(0.5), times=rows, now=1699)
+    def _check_window(self, n: int, k: int) -> None:
+        # Rows may be drawn more than once, so there may be more draws than rows.
+        super()._check_window(max(n, k), k)
+        super()._check_window(n, 1)
 
     def sample(self) -> Drawn:
         """The row of each sampler; a row of the window may be there more than once."""
@@ -123,10 +101,6 @@ class Chain(RowsWindow):
             self.values = np.hstack([self.values, np.zeros_like(self.values)])
             self.places = np.hstack([self.places, np.zeros_like(self.places)])
         self.seen += len(column)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own: Arrays = {"values": self.values, "places": self.places, "events": self.events}
-        return {}, own | {"heap": self.heap, "seen": self.seen} | self._save_shared()
 
     def validate(self) -> None:
         """Samples are in the window, heirs come after them, and all events are yet to come."""

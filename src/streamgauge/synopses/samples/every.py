@@ -15,7 +15,7 @@ from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses.questions import Rank
 from streamgauge.synopses.samples.designs import Drawn, Known
 from streamgauge.synopses.samples.sampled import Sampled
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 
 
 class Every(Sampled):
@@ -45,6 +45,8 @@ class Every(Sampled):
     name = "every"
     merging = "error"
     certain = True
+    fields = ("values", "clock")
+    small = (7,)
 
     def __init__(self, every: int, *, seed: int = 0) -> None:
         if every < 1:
@@ -54,11 +56,6 @@ class Every(Sampled):
         self.values = np.empty(0)
         # Rows seen, and rows to leave out before the next is kept.
         self.clock = np.zeros(2, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """The period."""
-        return {"every": self.every}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -73,11 +70,6 @@ class Every(Sampled):
             f"asked for {need.contract}",
             "use reservoir or systematic, which are random",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Every seventh row."""
-        return cls(7, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -99,10 +91,6 @@ class Every(Sampled):
         self._merge_shared(other)
         self.values = np.concatenate([self.values, other.values])
         self.clock[0] += other.clock[0]
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "clock": self.clock}
-        return {}, own | self._save_shared()
 
     def validate(self) -> None:
         """One row in `every` at least."""

@@ -7,8 +7,6 @@ not complete do not count yet, but for the first.
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 
 from streamgauge.kernel.errors import BindError
@@ -16,7 +14,7 @@ from streamgauge.synopses.questions import Quantile
 from streamgauge.synopses.samples.dice import shuffle_first
 from streamgauge.synopses.samples.fading import Fading
 from streamgauge.synopses.samples.reservoir import take_rows
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Trial
 
 
 class Halving(Fading):
@@ -51,6 +49,8 @@ class Halving(Fading):
     cite = "BBL09"
     forgets_by = "stretches of rows"
     pace = "stretch"
+    fields = ("values", "places", "next_values", "next_places", "complete", "clock")
+    small = (100, 250)
 
     def __init__(self, k: int, stretch: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if not 2 <= k <= stretch:
@@ -67,16 +67,6 @@ class Halving(Fading):
         self.complete = np.zeros(1, np.int64)
         # Of the sample while the first stretch lasts, then of the open stretch's sample.
         self.clock = np.zeros(3, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Sizes and chance of failure."""
-        return {"k": self.k, "stretch": self.stretch, "delta": self.delta}
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows, halved every two hundred and fifty."""
-        return cls(100, 250, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -125,12 +115,6 @@ class Halving(Fading):
             self.places[order[:new]] = self.complete[0] * self.stretch + self.next_places
         self.complete += 1
         self.clock[:] = 0
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own: Arrays = {"values": self.values, "places": self.places}
-        opened: Arrays = {"next_values": self.next_values, "next_places": self.next_places}
-        clocks: Arrays = {"complete": self.complete, "clock": self.clock}
-        return {}, own | opened | clocks | self._save_shared()
 
     def validate(self) -> None:
         """No row is held twice, and the newest complete stretch has its half."""

@@ -7,19 +7,16 @@ sampled at the same phases for ever.
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 
 from streamgauge.kernel.jit import compiled
-from streamgauge.synopses.questions import Quantile
 from streamgauge.synopses.samples.designs import Drawn, Simple
 from streamgauge.synopses.samples.reservoir import take_rows
-from streamgauge.synopses.samples.rows_window import RowsWindow
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
+from streamgauge.synopses.samples.rows_window import DrawnWindow
+from streamgauge.synopses.synopsis import Floats, Ints
 
 
-class PassiveWindow(RowsWindow):
+class PassiveWindow(DrawnWindow):
     """`k` of the last `n` rows, in memory for k.
 
     Parameters
@@ -46,38 +43,15 @@ class PassiveWindow(RowsWindow):
     """
 
     name = "passive_window"
+    fields = ("values", "places", "clock", "oldest")
 
     def __init__(self, k: int, n: int, delta: float = 0.05, *, seed: int = 0) -> None:
-        self._check_window(n, k)
-        super().__init__(delta=delta, seed=seed)
-        self.k = k
-        self.n = n
+        super().__init__(k, n, delta, seed=seed)
         self.values = np.zeros(k)
         self.places = np.zeros(k, np.int64)
         # Rows seen, rows held, row that enters next while the window fills; slot that expires next.
         self.clock = np.zeros(3, np.int64)
         self.oldest = np.full(1, -1, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Sizes and chance of failure."""
-        return {"k": self.k, "n": self.n, "delta": self.delta}
-
-    @property
-    def target(self) -> float:
-        """The size."""
-        return float(self.k)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred of the last five hundred rows."""
-        return cls(100, 500, seed=seed)
-
-    @classmethod
-    def tight(cls, seed: int) -> Trial:
-        """The median of rows in ascending order, all different."""
-        rows = np.arange(1700, dtype=np.int64)
-        return Trial(rows, Quantile(0.5), times=rows, now=1699)
 
     def sample(self) -> Drawn:
         """The rows held: every set of that many rows of the window was as likely."""
@@ -99,10 +73,6 @@ class PassiveWindow(RowsWindow):
             _replace_expired(
                 self.values, self.places, self.clock, self.oldest, self.n, column[filling:]
             )
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "places": self.places, "clock": self.clock}
-        return {}, own | {"oldest": self.oldest} | self._save_shared()
 
     def validate(self) -> None:
         """All rows held are in the window."""

@@ -17,7 +17,7 @@ from streamgauge.synopses.samples.designs import Drawn
 from streamgauge.synopses.samples.dice import roll, stir
 from streamgauge.synopses.samples.sampled import COUNTED, Sampled
 from streamgauge.synopses.samples.unequal import Proportional
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 
 
 class Poisson(Sampled):
@@ -48,6 +48,8 @@ class Poisson(Sampled):
     answers = (Count, *COUNTED)
     weights = "positive"
     law = "additive"
+    fields = ("values", "sizes", "total")
+    small = (20.0,)
 
     def __init__(self, threshold: float, delta: float = 0.05, *, seed: int = 0) -> None:
         if not (threshold > 0.0 and np.isfinite(threshold)):
@@ -60,11 +62,6 @@ class Poisson(Sampled):
         self.sizes = np.empty(0)
         self.total = np.zeros(1)
 
-    @property
-    def parameters(self) -> Values:
-        """Threshold and chance of failure."""
-        return {"threshold": self.threshold, "delta": self.delta}
-
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Refused: the size of such a sample follows the stream, so it promises no width."""
@@ -73,11 +70,6 @@ class Poisson(Sampled):
             f"asked for {need.contract}; its size follows the weights",
             "use varopt, whose size is fixed",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Every twentieth row of weight one."""
-        return cls(20.0, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -108,10 +100,6 @@ class Poisson(Sampled):
         self.values = np.concatenate([self.values, other.values])
         self.sizes = np.concatenate([self.sizes, other.sizes])
         self.total += other.total
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "sizes": self.sizes, "total": self.total}
-        return {}, own | self._save_shared()
 
     def validate(self) -> None:
         """The rows that are surely kept weigh no more than all rows."""

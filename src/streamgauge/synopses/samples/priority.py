@@ -20,7 +20,7 @@ from streamgauge.synopses.questions import Count
 from streamgauge.synopses.samples.designs import Drawn, Simple, Span, Unsized
 from streamgauge.synopses.samples.limits import population_limits
 from streamgauge.synopses.samples.sampled import Sampled
-from streamgauge.synopses.synopsis import Arrays, Expiring, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Expiring, Floats, Ints, Need, Trial
 
 
 class Priority(Sampled, Expiring):
@@ -50,6 +50,8 @@ class Priority(Sampled, Expiring):
     """
 
     name = "priority"
+    fields = ("values", "times", "priorities", "clock")
+    small = (100, 500)
 
     def __init__(self, k: int, window: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1 or window < 1:
@@ -69,11 +71,6 @@ class Priority(Sampled, Expiring):
         self.clock = np.array([np.iinfo(np.int64).min, 0], np.int64)
 
     @property
-    def parameters(self) -> Values:
-        """Size, window and chance of failure."""
-        return {"k": self.k, "window": self.window, "delta": self.delta}
-
-    @property
     def target(self) -> float:
         """The size."""
         return float(self.k)
@@ -90,11 +87,6 @@ class Priority(Sampled, Expiring):
                 "write Contract.rank(0.05, confidence=0.95) and state the window",
             )
         return cls(k, need.window, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows of the last five hundred moments."""
-        return cls(100, 500, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -172,10 +164,6 @@ class Priority(Sampled, Expiring):
         self.clock[0] = max(int(self.clock[0]), int(other.clock[0]))
         self.clock[1] += other.clock[1]
         self._fold(other.values, other.times, other.priorities)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own: Arrays = {"values": self.values, "times": self.times, "priorities": self.priorities}
-        return {}, own | {"clock": self.clock} | self._save_shared()
 
     def validate(self) -> None:
         """Rows are in order and in the window, and none is dominated."""

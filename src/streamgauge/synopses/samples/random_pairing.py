@@ -16,15 +16,9 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import Column
 from streamgauge.synopses.questions import Count, Quantile
 from streamgauge.synopses.samples.designs import Drawn, Simple
-from streamgauge.synopses.samples.dice import (
-    hypergeometric,
-    roll,
-    roll_below,
-    shuffle_first,
-    stir,
-)
+from streamgauge.synopses.samples.dice import hypergeometric, roll, roll_below, shuffle_first, stir
 from streamgauge.synopses.samples.sampled import Sampled
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 
 
 class RandomPairing(Sampled):
@@ -59,6 +53,8 @@ class RandomPairing(Sampled):
     name = "random_pairing"
     exactly = (Count,)
     weights = "strict"
+    fields = ("values", "ids", "clock")
+    small = (100,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1:
@@ -71,11 +67,6 @@ class RandomPairing(Sampled):
         self.ids = np.zeros(k, np.int64)
         # Rows there are, rows held, room, unpaired deletions inside and outside, refused deletions.
         self.clock = np.array([0, 0, k, 0, 0, 0], np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of failure."""
-        return {"k": self.k, "delta": self.delta}
 
     @property
     def target(self) -> float:
@@ -92,11 +83,6 @@ class RandomPairing(Sampled):
         """Size from the tolerance, as for a reservoir; deletions that dominate make it smaller."""
         k, delta = cls._rows_for(need)
         return cls(k, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows."""
-        return cls(100, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -182,10 +168,6 @@ class RandomPairing(Sampled):
         room = self.k if size == there + theirs else size
         refused = int(self.clock[5] + other.clock[5])
         self.clock[:] = there + theirs, size, room, 0, 0, refused
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "ids": self.ids, "clock": self.clock}
-        return {}, own | self._save_shared()
 
     def validate(self) -> None:
         """The sample is as large as its room and the deletions allow."""

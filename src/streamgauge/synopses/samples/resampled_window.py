@@ -6,18 +6,15 @@ whole window in memory. It is the yardstick for the other samples of windows.
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 
 from streamgauge.kernel.hashing import draws, mix64
-from streamgauge.synopses.questions import Quantile
 from streamgauge.synopses.samples.designs import Drawn, Simple
-from streamgauge.synopses.samples.rows_window import RowsWindow
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
+from streamgauge.synopses.samples.rows_window import DrawnWindow
+from streamgauge.synopses.synopsis import Floats, Ints
 
 
-class ResampledWindow(RowsWindow):
+class ResampledWindow(DrawnWindow):
     """`k` of the last `n` rows, drawn anew after each row.
 
     Parameters
@@ -44,35 +41,12 @@ class ResampledWindow(RowsWindow):
     """
 
     name = "resampled_window"
+    fields = ("ring", "seen")
 
     def __init__(self, k: int, n: int, delta: float = 0.05, *, seed: int = 0) -> None:
-        self._check_window(n, k)
-        super().__init__(delta=delta, seed=seed)
-        self.k = k
-        self.n = n
+        super().__init__(k, n, delta, seed=seed)
         self.ring = np.zeros(n)
         self.seen = np.zeros(1, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Sizes and chance of failure."""
-        return {"k": self.k, "n": self.n, "delta": self.delta}
-
-    @property
-    def target(self) -> float:
-        """The size."""
-        return float(self.k)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred of the last five hundred rows."""
-        return cls(100, 500, seed=seed)
-
-    @classmethod
-    def tight(cls, seed: int) -> Trial:
-        """The median of rows in ascending order, all different."""
-        rows = np.arange(1700, dtype=np.int64)
-        return Trial(rows, Quantile(0.5), times=rows, now=1699)
 
     def sample(self) -> Drawn:
         """A sample of the window as it stands, the same until a row comes."""
@@ -91,9 +65,6 @@ class ResampledWindow(RowsWindow):
         places = np.arange(seen + len(column) - len(last), seen + len(column))
         self.ring[places % self.n] = last
         self.seen += len(column)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {}, {"ring": self.ring, "seen": self.seen} | self._save_shared()
 
     def validate(self) -> None:
         """What is in the window lies between the extremes."""

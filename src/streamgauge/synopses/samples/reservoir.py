@@ -23,15 +23,7 @@ from streamgauge.synopses.samples.dice import (
     stir,
 )
 from streamgauge.synopses.samples.sampled import Sampled
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Coarsening,
-    Floats,
-    Ints,
-    Need,
-    Trial,
-    Values,
-)
+from streamgauge.synopses.synopsis import Coarsening, Floats, Ints, Need, Trial
 
 
 class Reservoir(Sampled, Coarsening):
@@ -62,6 +54,8 @@ class Reservoir(Sampled, Coarsening):
 
     name = "reservoir"
     exactly = (Count,)
+    fields = ("values", "places", "clock")
+    small = (100,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1:
@@ -76,11 +70,6 @@ class Reservoir(Sampled, Coarsening):
         self.clock = np.zeros(3, np.int64)
 
     @property
-    def parameters(self) -> Values:
-        """Size and chance of failure."""
-        return {"k": self.k, "delta": self.delta}
-
-    @property
     def target(self) -> float:
         """The size."""
         return float(self.k)
@@ -90,11 +79,6 @@ class Reservoir(Sampled, Coarsening):
         """Size from the tolerance (in rank, or a share of the rows or of the range)."""
         k, delta = cls._rows_for(need)
         return cls(k, delta, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows."""
-        return cls(100, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -146,10 +130,6 @@ class Reservoir(Sampled, Coarsening):
         if seen >= self.k:
             following += int(reservoir_gap(self.dice, seen, self.k))
         self.clock[:] = seen, held, following
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "places": self.places, "clock": self.clock}
-        return {}, own | self._save_shared()
 
     def validate(self) -> None:
         """The sample is full, or holds all rows."""

@@ -11,8 +11,9 @@ from typing import Self
 import numpy as np
 
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
+from streamgauge.synopses.questions import Quantile
 from streamgauge.synopses.samples.sampled import Sampled
-from streamgauge.synopses.synopsis import Expiring, Floats, Ints, Need
+from streamgauge.synopses.synopsis import Expiring, Floats, Ints, Need, Trial
 
 
 class RowsWindow(Sampled, Expiring):
@@ -46,6 +47,41 @@ class RowsWindow(Sampled, Expiring):
                 f"got n={n}, k={k}",
                 f"write {type(self).__name__}(k=100, n=10_000)",
             )
+
+
+class DrawnWindow(RowsWindow):
+    """`k` rows drawn from the last `n`.
+
+    Parameters
+    ----------
+    k
+        Rows drawn.
+    n
+        Rows in the window.
+    delta
+        Chance that a bar fails.
+    seed
+        Chooses the rows.
+    """
+
+    small = (100, 500)
+
+    def __init__(self, k: int, n: int, delta: float = 0.05, *, seed: int = 0) -> None:
+        self._check_window(n, k)
+        super().__init__(delta=delta, seed=seed)
+        self.k = k
+        self.n = n
+
+    @property
+    def target(self) -> float:
+        """The size."""
+        return float(self.k)
+
+    @classmethod
+    def tight(cls, seed: int) -> Trial:
+        """The median of rows in ascending order, all different."""
+        rows = np.arange(1700, dtype=np.int64)
+        return Trial(rows, Quantile(0.5), times=rows, now=1699)
 
 
 def ages(times: Ints, now: int) -> Ints:

@@ -34,16 +34,7 @@ from streamgauge.synopses.samples.designs import Drawn, Replaced, Simple, Span, 
 from streamgauge.synopses.samples.dice import dice
 from streamgauge.synopses.samples.features import Between, Feature, Scaled
 from streamgauge.synopses.samples.species import distinct_span
-from streamgauge.synopses.synopsis import (
-    Arrays,
-    Floats,
-    Ints,
-    Merging,
-    Need,
-    Synopsis,
-    Values,
-    Weights,
-)
+from streamgauge.synopses.synopsis import Floats, Ints, Merging, Need, Synopsis, Weights
 
 COUNTED: tuple[type[Question], ...] = (Sum, Mean, Quantile, Rank, RangeCount, Frequency)
 BYTES_PER_ROW = 16
@@ -63,6 +54,7 @@ class Sampled(Synopsis):
     merging: ClassVar[Merging] = "sampling"
     law: ClassVar[str] = "rank"
     certain: ClassVar[bool] = False
+    fields: ClassVar[tuple[str, ...]] = ("dice", "extremes")
 
     def __init__(self, *, delta: float, seed: int) -> None:
         super().__init__(seed=seed)
@@ -131,15 +123,6 @@ class Sampled(Synopsis):
         self.extremes[1] = max(self.extremes[1], other.extremes[1])
         self.dice[1] ^= other.dice[1]
         self.dice[2] += other.dice[2]
-
-    def _save_shared(self) -> Arrays:
-        return {"dice": self.dice, "extremes": self.extremes}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        for name in self._save()[1]:
-            setattr(self, name, arrays[name])
-        for name in values:
-            setattr(self, name, values[name])
 
     # Answers.
 

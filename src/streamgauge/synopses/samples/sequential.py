@@ -17,7 +17,7 @@ from streamgauge.synopses.questions import Count, Quantile
 from streamgauge.synopses.samples.designs import Drawn, Simple
 from streamgauge.synopses.samples.dice import reservoir_gap, roll_below, sequential_gap, stir
 from streamgauge.synopses.samples.sampled import Sampled
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 
 
 class Sequential(Sampled):
@@ -49,6 +49,8 @@ class Sequential(Sampled):
     name = "sequential"
     exactly = (Count,)
     merging = "none"
+    fields = ("values", "places", "clock")
+    small = (100, 2000)
 
     def __init__(self, k: int, n: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if not 1 <= k <= n:
@@ -64,11 +66,6 @@ class Sequential(Sampled):
         self.places = np.zeros(k, np.int64)
         # Rows seen, rows held, number (from 1) of the row taken next; 0 before the first row.
         self.clock = np.zeros(3, np.int64)
-
-    @property
-    def parameters(self) -> Values:
-        """Sizes and chance of failure."""
-        return {"k": self.k, "n": self.n, "delta": self.delta}
 
     @property
     def target(self) -> float:
@@ -88,11 +85,6 @@ class Sequential(Sampled):
         return cls(k, max(k, need.rows), delta, seed=seed)
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred of two thousand rows."""
-        return cls(100, 2000, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """The median of rows in ascending order, all different."""
         return Trial(np.arange(2000, dtype=np.int64), Quantile(0.5))
@@ -106,10 +98,6 @@ class Sequential(Sampled):
     def _take(self, column: Floats, weights: Floats | None, times: Ints | None) -> None:
         words = column.view(np.uint64)
         _take_in_order(self.values, self.places, self.clock, self.dice, self.n, column, words)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "places": self.places, "clock": self.clock}
-        return {}, own | self._save_shared()
 
     def validate(self) -> None:
         """All are taken once the stated rows have come."""

@@ -13,19 +13,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.synopses.samples.designs import (
-    Drawn,
-    Replaced,
-    Simple,
-    Span,
-    Unsized,
-    shuffled,
-)
-from streamgauge.synopses.samples.limits import (
-    binomial_limits,
-    hypergeometric_limits,
-    share_limits,
-)
+from streamgauge.synopses.samples.designs import Drawn, Replaced, Simple, Span, Unsized, shuffled
+from streamgauge.synopses.samples.limits import binomial_limits, hypergeometric_limits, share_limits
 
 Floats = npt.NDArray[np.float64]
 

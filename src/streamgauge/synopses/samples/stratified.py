@@ -7,7 +7,7 @@ the bars are far narrower than those of a sample of the whole.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from streamgauge.synopses.samples.designs import Drawn
 from streamgauge.synopses.samples.reservoir import take_rows
 from streamgauge.synopses.samples.sampled import Sampled
 from streamgauge.synopses.samples.strata import Stratified as StratifiedDesign
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 
 
 class Stratified(Sampled):
@@ -47,6 +47,18 @@ class Stratified(Sampled):
     """
 
     name = "stratified"
+    fields = (
+        "values",
+        "places",
+        "bounds",
+        "ranges",
+        "open_values",
+        "open_places",
+        "open_range",
+        "open_clock",
+        "open_start",
+    )
+    small: ClassVar[tuple[Any, ...]] = (100, 5)
 
     def __init__(
         self, stratum: int, per_stratum: int, delta: float = 0.05, *, seed: int = 0
@@ -76,12 +88,6 @@ class Stratified(Sampled):
         self.open_start = np.full(1, start, np.int64)
 
     @property
-    def parameters(self) -> Values:
-        """Sizes and chance of failure."""
-        sizes = {"stratum": self.stratum, "per_stratum": self.per_stratum}
-        return {**sizes, "delta": self.delta}
-
-    @property
     def seen(self) -> int:
         """Rows seen."""
         return int(self.open_start[0] + self.open_clock[0])
@@ -94,11 +100,6 @@ class Stratified(Sampled):
             f"asked for {need.contract}",
             "use reservoir, or give stratum= and per_stratum= yourself",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Five of every hundred rows."""
-        return cls(100, 5, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -175,22 +176,6 @@ class Stratified(Sampled):
         self.places = np.concatenate([self.places, places])
         self.bounds = np.vstack([self.bounds, bounds])
         self.ranges = np.vstack([self.ranges, ranges])
-
-    def _save(self) -> tuple[Values, Arrays]:
-        closed: Arrays = {
-            "values": self.values,
-            "places": self.places,
-            "bounds": self.bounds,
-            "ranges": self.ranges,
-        }
-        opened: Arrays = {
-            "open_values": self.open_values,
-            "open_places": self.open_places,
-            "open_range": self.open_range,
-            "open_clock": self.open_clock,
-            "open_start": self.open_start,
-        }
-        return {}, closed | opened | self._save_shared()
 
     def validate(self) -> None:
         """Strata follow each other without gaps, and each has its rows."""

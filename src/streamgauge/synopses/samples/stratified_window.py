@@ -6,8 +6,6 @@ has at least `per_stratum` rows for each whole stratum of the window, and at mos
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 
 from streamgauge.kernel.errors import BindError
@@ -47,6 +45,7 @@ class StratifiedWindow(RowsWindow, Stratified):
     """
 
     name = "stratified_window"
+    small = (500, 100, 10)
 
     def __init__(
         self, n: int, stratum: int, per_stratum: int, delta: float = 0.05, *, seed: int = 0
@@ -64,11 +63,6 @@ class StratifiedWindow(RowsWindow, Stratified):
     def parameters(self) -> Values:
         """Sizes and chance of failure."""
         return {"n": self.n, **super().parameters}
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Ten of every hundred of the last five hundred rows."""
-        return cls(500, 100, 10, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -17,7 +17,7 @@ from streamgauge.synopses.samples.designs import Drawn
 from streamgauge.synopses.samples.dice import shuffle_first, stir
 from streamgauge.synopses.samples.sampled import Sampled
 from streamgauge.synopses.samples.strata import Clusters
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 
 
 class Systematic(Sampled):
@@ -48,6 +48,8 @@ class Systematic(Sampled):
 
     name = "systematic"
     merging = "none"
+    fields = ("offsets", "values", "places", "seen")
+    small = (400, 20)
 
     def __init__(self, every: int, starts: int = 1, delta: float = 0.05, *, seed: int = 0) -> None:
         if not 1 <= starts <= every:
@@ -65,11 +67,6 @@ class Systematic(Sampled):
         self.seen = np.zeros(1, np.int64)
 
     @property
-    def parameters(self) -> Values:
-        """Period, starts and chance of failure."""
-        return {"every": self.every, "starts": self.starts, "delta": self.delta}
-
-    @property
     def target(self) -> float:
         """Starts: only they were drawn at random."""
         return float(self.starts)
@@ -82,11 +79,6 @@ class Systematic(Sampled):
             f"asked for {need.contract}",
             "use reservoir, or give every= and starts= yourself",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Twenty starts in a period of four hundred."""
-        return cls(400, 20, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -114,10 +106,6 @@ class Systematic(Sampled):
         self.values = np.concatenate([self.values, column[rows - seen]])
         self.places = np.concatenate([self.places, rows])
         self.seen += len(column)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own: Arrays = {"offsets": self.offsets, "values": self.values, "places": self.places}
-        return {}, own | {"seen": self.seen} | self._save_shared()
 
     def validate(self) -> None:
         """Every period holds its starts."""

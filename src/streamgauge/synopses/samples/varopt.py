@@ -19,7 +19,7 @@ from streamgauge.synopses.samples.designs import Drawn
 from streamgauge.synopses.samples.dice import roll, stir
 from streamgauge.synopses.samples.sampled import BYTES_PER_ROW, COUNTED, Sampled
 from streamgauge.synopses.samples.unequal import Proportional, share_of_weight
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 
 
 class VarOpt(Sampled):
@@ -50,6 +50,8 @@ class VarOpt(Sampled):
     answers = (Count, *COUNTED)
     weights = "positive"
     law = "additive"
+    fields = ("values", "sizes", "counts", "levels")
+    small = (100,)
 
     def __init__(self, k: int, delta: float = 0.05, *, seed: int = 0) -> None:
         if k < 1:
@@ -63,11 +65,6 @@ class VarOpt(Sampled):
         self.counts = np.zeros(2, np.int64)
         # Threshold, total weight.
         self.levels = np.zeros(2)
-
-    @property
-    def parameters(self) -> Values:
-        """Size and chance of failure."""
-        return {"k": self.k, "delta": self.delta}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -110,11 +107,6 @@ class VarOpt(Sampled):
         return cls(k, delta, seed=seed)
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred rows."""
-        return cls(100, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """Many rows of one weight, of which one in ten is asked for."""
         rows = np.arange(4000, dtype=np.int64) % 10
@@ -148,10 +140,6 @@ class VarOpt(Sampled):
             self.counts[:], self.levels[:] = other.counts, other.levels
             theirs = mine
         self._offer(theirs.values, theirs.design.stands_for(len(theirs.values)))
-
-    def _save(self) -> tuple[Values, Arrays]:
-        own = {"values": self.values, "sizes": self.sizes, "counts": self.counts}
-        return {}, own | {"levels": self.levels} | self._save_shared()
 
     def validate(self) -> None:
         """What the rows stand for adds up to all weight."""

@@ -101,6 +101,13 @@ class Clocked(Timed):
         instants = np.asarray(times, np.int64)
         return ((instants > now - self.window) & (instants <= now)).astype(np.float64)
 
+    def _join_clock(self, other: Self) -> None:
+        """Move the clock to that of another part, if it is later."""
+        known = [now for now in (self.now, other.now) if now is not None]
+        if known:
+            self.now = max(known)
+            self._expire(self.now - self.window)
+
     def _answer(self, question: Any) -> Any:
         return self._within(question, self.window)
 
@@ -208,10 +215,7 @@ class Laned(Clocked, Generic[L]):
             mine = self._lane()
             mine.load(values, {name: array.copy() for name, array in arrays.items()})
             self.lanes.append(mine)
-        known = [now for now in (self.now, other.now) if now is not None]
-        if known:
-            self.now = max(known)
-            self._expire(self.now - self.window)
+        self._join_clock(other)
 
     def _save(self) -> tuple[Values, Arrays]:
         values: list[Values] = []

@@ -14,7 +14,7 @@ import numpy as np
 from streamgauge.contracts.guarantee import EXACT, Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses.questions import Count, Mean, Sum, Variance
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 from streamgauge.synopses.windowed.clock import Timed
 
 
@@ -50,6 +50,8 @@ class Decay(Timed):
     takes = "numbers"
     weights = "positive"
     merging = "exact"
+    fields = ("now", "moments")
+    small = (50.0,)
 
     def __init__(self, half_life: float, *, seed: int = 0) -> None:
         if not half_life > 0.0:
@@ -67,11 +69,6 @@ class Decay(Timed):
         return cls(math.log(2.0) / -math.log1p(-rate))
 
     @property
-    def parameters(self) -> Values:
-        """The half-life."""
-        return {"half_life": self.half_life}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Exact, up to the rounding of floats."""
         return EXACT
@@ -82,11 +79,6 @@ class Decay(Timed):
         raise ContractUnsatisfiable(
             "a decay is no window", f"asked for window={need.window}", "write Decay(half_life=...)"
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A half-life of fifty rows."""
-        return cls(50.0, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -145,13 +137,6 @@ class Decay(Timed):
         else:
             value = mean if isinstance(question, Mean) else squares / weight
         return self._bar(value, value, value)
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {"now": self.now}, {"moments": self.moments}
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.now = values["now"]
-        self.moments = arrays["moments"]
 
     def validate(self) -> None:
         """Weight and squares are 0 or more."""

@@ -8,19 +8,18 @@ every window up to its own.
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError
 from streamgauge.synopses.questions import Count
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
-from streamgauge.synopses.windowed.clock import Laned, check_epsilon, relative_error, window_of
+from streamgauge.synopses.synopsis import Floats, Ints, Trial
 from streamgauge.synopses.windowed.counter import EhCounter
+from streamgauge.synopses.windowed.exponential import Exponential
 
 
-class EhCount(Laned[EhCounter]):
+class EhCount(Exponential[EhCounter]):
     """Number of rows of the last `window`, or of any part of it, within `epsilon` of the value.
 
     To count the rows that satisfy a condition, give those rows only, with their times. Weights are
@@ -53,32 +52,7 @@ class EhCount(Laned[EhCounter]):
     answers = (Count,)
     takes = "items"
     weights = "positive"
-
-    def __init__(self, window: int, epsilon: float, *, seed: int = 0) -> None:
-        check_epsilon(self.name, epsilon)
-        super().__init__(window, seed=seed)
-        self.epsilon = epsilon
-
-    @property
-    def parameters(self) -> Values:
-        """Window and error."""
-        return {"window": self.window, "epsilon": self.epsilon}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Off by `epsilon` of the value at most, always."""
-        return Guarantee("relative", self.epsilon, cite="DGIM02 thm 1")
-
-    @classmethod
-    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
-        """The error that is allowed, over the window that is asked for."""
-        window = window_of(cls.name, need)
-        return cls(window, relative_error(cls.name, need.contract), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Five hundred units of time, a tenth."""
-        return cls(500, 0.1, seed=seed)
+    cite = "DGIM02 thm 1"
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

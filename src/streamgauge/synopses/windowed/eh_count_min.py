@@ -17,7 +17,7 @@ from streamgauge.kernel.hashing import family, polynomial
 from streamgauge.kernel.jit import compiled
 from streamgauge.kernel.keys import items, keys
 from streamgauge.synopses.questions import Count, Frequency
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 from streamgauge.synopses.windowed.cells import CellsLane
 from streamgauge.synopses.windowed.clock import Laned, check_epsilon, window_of
 
@@ -54,6 +54,7 @@ class EhCountMin(Laned[CellsLane]):
     answers = (Frequency, Count)
     takes = "keys"
     weights = "none"
+    small = (500, 0.1, 100, 3)
 
     def __init__(
         self, window: int, epsilon: float, width: int, depth: int, *, seed: int = 0
@@ -70,16 +71,6 @@ class EhCountMin(Laned[CellsLane]):
         self.width = width
         self.depth = depth
         self._hashes = family(seed, depth, 2)
-
-    @property
-    def parameters(self) -> Values:
-        """Window, error of the counters, width and depth."""
-        return {
-            "window": self.window,
-            "epsilon": self.epsilon,
-            "width": self.width,
-            "depth": self.depth,
-        }
 
     @property
     def guarantee(self) -> Guarantee:
@@ -107,11 +98,6 @@ class EhCountMin(Laned[CellsLane]):
         epsilon = min(contract.within / 4.0, 0.25)
         width = math.ceil(math.e / (contract.within / 2.0) * (1.0 + epsilon) / (1.0 - epsilon))
         return cls(window, epsilon, width, depth, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """A hundred counters, three rows."""
-        return cls(500, 0.1, 100, 3, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -143,11 +143,6 @@ class EhHistogram(Laned[BinsLane]):
         self.edges = np.array([-np.inf, *self.boundaries, np.inf])
 
     @property
-    def parameters(self) -> Values:
-        """Window, error and boundaries."""
-        return {"window": self.window, "epsilon": self.epsilon, "boundaries": self.boundaries}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Ranges that end at boundaries are off by `epsilon` of the value at most, always."""
         return Guarantee(

@@ -5,23 +5,19 @@ A windowed sum over a windowed count, each with half of the error.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.synopses.questions import Count, Mean, Sum
-from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Trial, Values
 from streamgauge.synopses.windowed.clock import (
     Between,
     Lane,
-    Laned,
-    check_epsilon,
-    relative_error,
-    window_of,
 )
 from streamgauge.synopses.windowed.counter import EhCounter
 from streamgauge.synopses.windowed.eh_sum import SumLane, check_positive
+from streamgauge.synopses.windowed.exponential import Exponential
 
 
 class MeanLane(Lane):
@@ -69,7 +65,7 @@ class MeanLane(Lane):
         return self.count.nbytes + self.sum.nbytes
 
 
-class EhMean(Laned[MeanLane]):
+class EhMean(Exponential[MeanLane]):
     """Average of the numbers of the last `window`, or of any part of it, within `epsilon` of it.
 
     Numbers are 0 or more; `eh_variance` gives an average of any numbers, within a share of their
@@ -100,34 +96,8 @@ class EhMean(Laned[MeanLane]):
     answers = (Mean, Sum, Count)
     takes = "numbers"
     weights = "none"
-
-    def __init__(self, window: int, epsilon: float, *, seed: int = 0) -> None:
-        check_epsilon(self.name, epsilon)
-        super().__init__(window, seed=seed)
-        self.epsilon = epsilon
-
-    @property
-    def parameters(self) -> Values:
-        """Window and error."""
-        return {"window": self.window, "epsilon": self.epsilon}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Off by `epsilon` of the value at most, always."""
-        return Guarantee(
-            "relative", self.epsilon, assumes=("numbers are 0 or more",), cite="DGIM02 thm 5"
-        )
-
-    @classmethod
-    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
-        """The error that is allowed, over the window that is asked for."""
-        window = window_of(cls.name, need)
-        return cls(window, relative_error(cls.name, need.contract), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Five hundred units of time, a tenth."""
-        return cls(500, 0.1, seed=seed)
+    cite = "DGIM02 thm 5"
+    assumes = ("numbers are 0 or more",)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -24,7 +24,7 @@ from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.moments.stable import law
 from streamgauge.synopses.moments.stable_law import log_draw
 from streamgauge.synopses.questions import Moment
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 from streamgauge.synopses.windowed.buckets import BucketLane
 from streamgauge.synopses.windowed.clock import Laned, not_about, relative_error, window_of
 
@@ -109,6 +109,7 @@ class EhNorm(Laned[NormLane]):
     answers = (Moment,)
     takes = "keys"
     weights = "positive"
+    small = (500, 2.0, 32, 0.1)
 
     def __init__(
         self,
@@ -131,17 +132,6 @@ class EhNorm(Laned[NormLane]):
         self.copies = copies
         self.share = share
         self.delta = delta
-
-    @property
-    def parameters(self) -> Values:
-        """Window, power, copies, share and chance of failure."""
-        return {
-            "window": self.window,
-            "p": self.p,
-            "copies": self.copies,
-            "share": self.share,
-            "delta": self.delta,
-        }
 
     @property
     def guarantee(self) -> Guarantee:
@@ -169,11 +159,6 @@ class EhNorm(Laned[NormLane]):
             f"asked for {need.question} {need.contract}",
             "write Contract.relative(0.3, confidence=0.95)",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Squares, thirty-two copies."""
-        return cls(500, 2.0, 32, 0.1, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -8,24 +8,20 @@ newest time: that much is alive for sure. A bucket of one row is therefore exact
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from streamgauge.contracts.estimate import Estimate
-from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.questions import Sum
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Trial
 from streamgauge.synopses.windowed.buckets import BucketLane
 from streamgauge.synopses.windowed.clock import (
     Between,
-    Laned,
-    check_epsilon,
-    relative_error,
-    window_of,
 )
+from streamgauge.synopses.windowed.exponential import Exponential
 
 
 class SumLane(BucketLane):
@@ -77,7 +73,7 @@ class SumLane(BucketLane):
         return Between((low + high) / 2.0, low, high)
 
 
-class EhSum(Laned[SumLane]):
+class EhSum(Exponential[SumLane]):
     """Sum of the numbers of the last `window`, or of any part of it, within `epsilon` of the value.
 
     Numbers are 0 or more. With numbers of both signs no small state can do it: keep one for the
@@ -111,34 +107,8 @@ class EhSum(Laned[SumLane]):
     answers = (Sum,)
     takes = "numbers"
     weights = "positive"
-
-    def __init__(self, window: int, epsilon: float, *, seed: int = 0) -> None:
-        check_epsilon(self.name, epsilon)
-        super().__init__(window, seed=seed)
-        self.epsilon = epsilon
-
-    @property
-    def parameters(self) -> Values:
-        """Window and error."""
-        return {"window": self.window, "epsilon": self.epsilon}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Off by `epsilon` of the value at most, always."""
-        return Guarantee(
-            "relative", self.epsilon, assumes=("numbers are 0 or more",), cite="DGIM02 thm 5"
-        )
-
-    @classmethod
-    def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
-        """The error that is allowed, over the window that is asked for."""
-        window = window_of(cls.name, need)
-        return cls(window, relative_error(cls.name, need.contract), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Five hundred units of time, a tenth."""
-        return cls(500, 0.1, seed=seed)
+    cite = "DGIM02 thm 5"
+    assumes = ("numbers are 0 or more",)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -20,9 +20,10 @@ from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.kernel.jit import compiled
 from streamgauge.synopses.questions import Count, Mean, Variance
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
 from streamgauge.synopses.windowed.buckets import BucketLane
-from streamgauge.synopses.windowed.clock import Laned, check_epsilon, relative_error, window_of
+from streamgauge.synopses.windowed.clock import relative_error, window_of
+from streamgauge.synopses.windowed.exponential import Exponential
 
 
 class MomentsLane(BucketLane):
@@ -115,7 +116,7 @@ class Inside:
         return (self.squares + (v + d * t) ** 2) / (self.count + t * t)
 
 
-class EhVariance(Laned[MomentsLane]):
+class EhVariance(Exponential[MomentsLane]):
     """Variance of the numbers of the last `window`, or of any part of it, within `epsilon` of it.
 
     The average comes along, within a share of the standard deviation, and the number of rows.
@@ -147,22 +148,14 @@ class EhVariance(Laned[MomentsLane]):
     answers = (Variance, Mean, Count)
     takes = "numbers"
     weights = "none"
-
-    def __init__(self, window: int, epsilon: float, *, seed: int = 0) -> None:
-        check_epsilon(self.name, epsilon)
-        super().__init__(window, seed=seed)
-        self.epsilon = epsilon
-
-    @property
-    def parameters(self) -> Values:
-        """Window and error."""
-        return {"window": self.window, "epsilon": self.epsilon}
+    cite = "BDMO03"
+    small = (500, 0.2)
 
     @property
     def guarantee(self) -> Guarantee:
         """Off by `epsilon` of the variance at most, always; twice that for parts put together."""
         wider = 2.0 if len(self.lanes) > 1 else 1.0
-        return Guarantee("relative", wider * self.epsilon, cite="BDMO03")
+        return Guarantee("relative", wider * self.epsilon, cite=self.cite)
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
@@ -176,11 +169,6 @@ class EhVariance(Laned[MomentsLane]):
             )
         epsilon = relative_error(cls.name, need.contract)
         return cls(window, epsilon / 2.0 if need.merge else epsilon, seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Five hundred units of time, two tenths."""
-        return cls(500, 0.2, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

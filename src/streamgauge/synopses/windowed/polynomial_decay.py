@@ -11,15 +11,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses.questions import Sum
-from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial, Values
-from streamgauge.synopses.windowed.clock import Laned, check_epsilon, not_about
+from streamgauge.synopses.synopsis import Floats, Ints, Need, Trial
+from streamgauge.synopses.windowed.clock import not_about
 from streamgauge.synopses.windowed.eh_sum import SumLane, check_positive
+from streamgauge.synopses.windowed.exponential import Exponential
 
 
-class PolynomialDecay(Laned[SumLane]):
+class PolynomialDecay(Exponential[SumLane]):
     """Sum of numbers of 0 or more, a row of age a weighing (1 + a / unit) to the power -exponent.
 
     For another weight that does not rise with age ask `EhSum.decayed`.
@@ -53,36 +53,22 @@ class PolynomialDecay(Laned[SumLane]):
     answers = (Sum,)
     takes = "numbers"
     weights = "positive"
+    cite = "CS06"
+    assumes = ("numbers are 0 or more",)
+    small = (1000, 1.0, 5.0, 0.1)
 
     def __init__(
         self, window: int, exponent: float, unit: float, epsilon: float, *, seed: int = 0
     ) -> None:
-        check_epsilon(self.name, epsilon)
         if not (exponent > 0.0 and unit > 0.0):
             raise BindError(
                 "polynomial_decay needs an exponent and a unit above 0",
                 f"got exponent={exponent}, unit={unit}",
                 "write exponent=1.0, unit=60.0",
             )
-        super().__init__(window, seed=seed)
+        super().__init__(window, epsilon, seed=seed)
         self.exponent = exponent
         self.unit = unit
-        self.epsilon = epsilon
-
-    @property
-    def parameters(self) -> Values:
-        """Horizon, shape and error."""
-        return {
-            "window": self.window,
-            "exponent": self.exponent,
-            "unit": self.unit,
-            "epsilon": self.epsilon,
-        }
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Off by `epsilon` of the value at most, always."""
-        return Guarantee("relative", self.epsilon, assumes=("numbers are 0 or more",), cite="CS06")
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
@@ -92,11 +78,6 @@ class PolynomialDecay(Laned[SumLane]):
             f"asked for window={need.window}",
             "write PolynomialDecay(window=..., exponent=1.0, unit=60.0, epsilon=0.01)",
         )
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Fading with the age, over a thousand units of time."""
-        return cls(1000, 1.0, 5.0, 0.1, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:

@@ -13,13 +13,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
 from streamgauge.synopses.questions import Distinct, Question, totals_of
-from streamgauge.synopses.synopsis import Array, Arrays, Floats, Ints, Need, Trial, Values
-from streamgauge.synopses.windowed.clock import Clocked, not_about, window_of
-from streamgauge.synopses.windowed.dominance import DominanceLists, distinct_items, share_of
-from streamgauge.synopses.windowed.similarity import check_hashes, distinct_law, hashes_for
+from streamgauge.synopses.synopsis import Array, Floats, Need, Trial
+from streamgauge.synopses.windowed.clock import not_about, window_of
+from streamgauge.synopses.windowed.dominance import distinct_items, share_of
+from streamgauge.synopses.windowed.ranked import Ranked, hashes_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Rare(Question):
         return float((totals <= self.times).sum()) / len(totals)
 
 
-class Rarity(Clocked):
+class Rarity(Ranked):
     """Share of the different items of the last `window` that occur at most a few times.
 
     Parameters
@@ -68,39 +67,15 @@ class Rarity(Clocked):
 
     name = "rarity"
     answers = (Rare, Distinct)
-    takes = "keys"
-    weights = "none"
-    merging = "exact"
+    small = (500, 64, 2)
 
     def __init__(
         self, window: int, hashes: int, most: int = 1, delta: float = 0.05, *, seed: int = 0
     ) -> None:
-        check_hashes(self.name, hashes, delta)
         if most < 1:
             raise BindError("rarity needs a number of times", f"got most={most}", "write most=1")
-        super().__init__(window, seed=seed)
-        self.hashes = hashes
+        super().__init__(window, hashes, most + 1, delta, seed=seed)
         self.most = most
-        self.delta = delta
-        self.lists = DominanceLists(window, hashes, most + 1, seed)
-
-    @property
-    def parameters(self) -> Values:
-        """Window, rankings, times and chance of failure."""
-        return {
-            "window": self.window,
-            "hashes": self.hashes,
-            "most": self.most,
-            "delta": self.delta,
-        }
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Relative error of the number of items; the bar of a share comes with the answer."""
-        law = distinct_law(self.hashes, self.delta)
-        return Guarantee(
-            "relative", law, self.delta, assumes=("hashes act as random",), cite="DM02"
-        )
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
@@ -121,11 +96,6 @@ class Rarity(Clocked):
         return cls(window, max(2, hashes), need.question.times, chance, seed=seed)
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four rankings, once or twice."""
-        return cls(500, 64, 2, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """Half of the items once, half three times, some of those too old."""
         once = np.arange(200) + 1000 * seed
@@ -133,21 +103,6 @@ class Rarity(Clocked):
         rows = np.random.default_rng(seed).permutation(np.concatenate([once, often]))
         times = np.arange(len(rows), dtype=np.int64)
         return Trial(rows, Rare(1), times=times, now=len(rows) - 1)
-
-    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        instants = self._instants(times, len(column))
-        self.lists.add(column, instants)
-        self.now = int(instants[-1])
-
-    def _expire(self, edge: int) -> None:
-        self.lists.expire(edge)
-
-    def _merge(self, other: Self) -> None:
-        self.lists.merge(other.lists)
-        known = [now for now in (self.now, other.now) if now is not None]
-        if known:
-            self.now = max(known)
-            self._expire(self.now - self.window)
 
     def _within(self, question: Any, window: int) -> Any:
         ranks, counts = self.lists.smallest(-1 if self.now is None else self.now - window)
@@ -160,19 +115,3 @@ class Rarity(Clocked):
             return self._bar(math.nan, -math.inf, math.inf)
         hits = int((counts <= question.times).sum())
         return self._bar(*share_of(hits, self.hashes, self.delta))
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {"now": self.now}, self.lists.saved()
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.now = values["now"]
-        self.lists.load(arrays)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the lists."""
-        return self.lists.nbytes
-
-    def validate(self) -> None:
-        """Ranks and times rise along each list."""
-        self.lists.validate()

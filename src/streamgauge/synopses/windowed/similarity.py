@@ -14,12 +14,12 @@ from typing import Any, Self
 import numpy as np
 
 from streamgauge.contracts.estimate import Estimate
-from streamgauge.contracts.guarantee import Guarantee
-from streamgauge.kernel.errors import BindError, ContractUnsatisfiable
+from streamgauge.kernel.errors import ContractUnsatisfiable
 from streamgauge.synopses.questions import Distinct, Question
-from streamgauge.synopses.synopsis import Array, Arrays, Floats, Ints, Need, Trial, Values
-from streamgauge.synopses.windowed.clock import Clocked, window_of
-from streamgauge.synopses.windowed.dominance import DominanceLists, distinct_items, share_of
+from streamgauge.synopses.synopsis import Array, Floats, Ints, Need, Trial
+from streamgauge.synopses.windowed.clock import window_of
+from streamgauge.synopses.windowed.dominance import distinct_items, share_of
+from streamgauge.synopses.windowed.ranked import Ranked, hashes_for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class Jaccard(Question):
         return len(both) / len(either) if len(either) else math.nan
 
 
-class Similarity(Clocked):
+class Similarity(Ranked):
     """Different items of the last `window`, and how many of them another stream shares.
 
     Parameters
@@ -72,29 +72,10 @@ class Similarity(Clocked):
 
     name = "similarity"
     answers = (Distinct, Jaccard)
-    takes = "keys"
-    weights = "none"
-    merging = "exact"
+    small = (500, 64)
 
     def __init__(self, window: int, hashes: int, delta: float = 0.05, *, seed: int = 0) -> None:
-        check_hashes(self.name, hashes, delta)
-        super().__init__(window, seed=seed)
-        self.hashes = hashes
-        self.delta = delta
-        self.lists = DominanceLists(window, hashes, 1, seed)
-
-    @property
-    def parameters(self) -> Values:
-        """Window, rankings and chance of failure."""
-        return {"window": self.window, "hashes": self.hashes, "delta": self.delta}
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Relative error of the number of items; the bar of a share comes with the answer."""
-        bar = distinct_law(self.hashes, self.delta)
-        return Guarantee(
-            "relative", bar, self.delta, assumes=("hashes act as random",), cite="DM02"
-        )
+        super().__init__(window, hashes, 1, delta, seed=seed)
 
     @classmethod
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
@@ -109,11 +90,6 @@ class Similarity(Clocked):
         return cls(window, *hashes_for(cls.name, contract), seed=seed)
 
     @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Sixty-four rankings."""
-        return cls(500, 64, seed=seed)
-
-    @classmethod
     def tight(cls, seed: int) -> Trial:
         """Two streams that share half of their items; the bar is that of a fair coin."""
         times = np.arange(300, dtype=np.int64)
@@ -122,21 +98,6 @@ class Similarity(Clocked):
         other.update(theirs, times=times)
         other.advance(600)
         return Trial(mine, Jaccard(other, theirs[times > 100]), times=times, now=600)
-
-    def _add(self, column: Any, weights: Floats | None, times: Ints | None) -> None:
-        instants = self._instants(times, len(column))
-        self.lists.add(column, instants)
-        self.now = int(instants[-1])
-
-    def _expire(self, edge: int) -> None:
-        self.lists.expire(edge)
-
-    def _merge(self, other: Self) -> None:
-        self.lists.merge(other.lists)
-        known = [now for now in (self.now, other.now) if now is not None]
-        if known:
-            self.now = max(known)
-            self._expire(self.now - self.window)
 
     def _within(self, question: Any, window: int) -> Any:
         edge = -1 if self.now is None else self.now - window
@@ -155,54 +116,3 @@ class Similarity(Clocked):
         if not counts.any() or not their_counts.any():
             return self._bar(0.0, 0.0, 0.0)
         return self._bar(*share_of(int((ranks == theirs).sum()), self.hashes, self.delta))
-
-    def _save(self) -> tuple[Values, Arrays]:
-        return {"now": self.now}, self.lists.saved()
-
-    def _load(self, values: Values, arrays: Arrays) -> None:
-        self.now = values["now"]
-        self.lists.load(arrays)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the lists."""
-        return self.lists.nbytes
-
-    def validate(self) -> None:
-        """Ranks and times rise along each list."""
-        self.lists.validate()
-
-
-def check_hashes(name: str, hashes: int, delta: float) -> None:
-    """Refuse too few rankings or a chance that is none."""
-    if hashes < 2 or not 0.0 < delta < 1.0:
-        raise BindError(
-            f"{name} needs two rankings or more and a chance of failure in (0, 1)",
-            f"got hashes={hashes}, delta={delta}",
-            "write hashes=256, delta=0.05",
-        )
-
-
-def distinct_law(hashes: int, delta: float) -> float:
-    """Relative half-width of the bar around a number of items."""
-    bar = distinct_items(np.full(hashes, 1 << 54, np.uint64), delta)
-    return max(bar.high / bar.value - 1.0, 1.0 - bar.low / bar.value)
-
-
-def hashes_for(name: str, contract: Any) -> tuple[int, float]:
-    """Rankings, and the chance of failure, for a contract on a number of items."""
-    delta = 1.0 - contract.confidence
-    if delta <= 0.0 or distinct_law(1 << 20, delta) > contract.within:
-        raise ContractUnsatisfiable(
-            f"{name} owes a share of the number of items at a confidence below 100%",
-            f"asked for {contract}",
-            "write Contract.relative(0.05, confidence=0.95)",
-        )
-    low, high = 2, 1 << 20
-    while low < high:
-        middle = (low + high) // 2
-        if distinct_law(middle, delta) <= contract.within:
-            high = middle
-        else:
-            low = middle + 1
-    return low, delta

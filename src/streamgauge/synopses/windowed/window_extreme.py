@@ -48,17 +48,13 @@ class WindowExtreme(Clocked):
     takes = "numbers"
     weights = "positive"
     merging = "exact"
+    small = (200,)
 
     def __init__(self, window: int, *, seed: int = 0) -> None:
         super().__init__(window, seed=seed)
         self.smallest = BucketLane({"values": np.zeros(0)}, room=8)
         # Kept with the opposite sign, so that one kernel does for both.
         self.largest = BucketLane({"values": np.zeros(0)}, room=8)
-
-    @property
-    def parameters(self) -> Values:
-        """The window."""
-        return {"window": self.window}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -69,11 +65,6 @@ class WindowExtreme(Clocked):
     def sized_for(cls, need: Need, *, seed: int = 0) -> Self:
         """Holds any contract."""
         return cls(window_of(cls.name, need), seed=seed)
-
-    @classmethod
-    def specimen(cls, seed: int) -> Self:
-        """Two hundred units of time."""
-        return cls(200, seed=seed)
 
     @classmethod
     def tight(cls, seed: int) -> Trial:
@@ -108,10 +99,7 @@ class WindowExtreme(Clocked):
             merged = BucketLane({"values": np.zeros(0)}, room=8)
             self._push(merged, times[order], values[order])
             setattr(self, name, merged)
-        known = [now for now in (self.now, other.now) if now is not None]
-        if known:
-            self.now = max(known)
-            self._expire(self.now - self.window)
+        self._join_clock(other)
 
     def _within(self, question: Any, window: int) -> Any:
         sign, lane = (1.0, self.smallest) if isinstance(question, Min) else (-1.0, self.largest)

@@ -60,15 +60,9 @@ class DecayOperator(Paned):
         """The pane has no number."""
         return NO_LIMIT
 
-    def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
-        """Compile the queries."""
-        self.seats.arrange(bench, queries, max(1, len(self.groups.texts)), lambda standing: 0)
-        self.compiled = bench.asked(self.seats.active)
-
-    def adopt(self, other: DecayOperator) -> None:
-        """Take over what another copy has compiled."""
-        self.seats.adopt(other.seats)
-        self.compiled = other.compiled
+    def compile(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> Asked:
+        """Queries as columns."""
+        return bench.asked(queries)
 
     def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Fold rows and answer what is due."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from streamgauge.contracts.contract import Contract
 from streamgauge.drift import block as blocks
 from streamgauge.drift import extremes as deques
 from streamgauge.drift.answer import Scene
-from streamgauge.drift.cells import WATCH, Memory, Records, fresh, picked
+from streamgauge.drift.cells import WATCH, Memory, Records, fresh, moved, picked
 from streamgauge.drift.paths import estimate_due, no_paths, with_room
 from streamgauge.drift.peaks import fill_peaks
 from streamgauge.drift.pools import Pools, shares_of
@@ -23,8 +23,10 @@ from streamgauge.drift.walk import walk
 from streamgauge.engine.members import Kin, kin_of
 from streamgauge.engine.naming import Groups
 from streamgauge.engine.operator import Arrays, Measures, Newest, Operator, Past
-from streamgauge.engine.pieces import Bench, Given, arrivals, ended
+from streamgauge.engine.piece_memory import array_bytes
+from streamgauge.engine.pieces import Bench, Given, Who, arrivals, ended
 from streamgauge.engine.rows import Rows
+from streamgauge.kernel.moves import Moves
 from streamgauge.operators.emission import (
     ALWAYS,
     GROUP,
@@ -37,6 +39,7 @@ from streamgauge.operators.emission import (
     Span,
     empty_answers,
 )
+from streamgauge.plan.assignment import Change
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.streams.stream import Stream
@@ -45,10 +48,11 @@ from streamgauge.work.deferral.basis import sworn
 from streamgauge.work.deferral.checked import checked_ticks
 from streamgauge.work.deferral.family import Family
 from streamgauge.work.deferral.newest import newest
-from streamgauge.work.deferral.roster import Roster, compiled, places_of
+from streamgauge.work.deferral.roster import Roster, changed, compiled, places_of
 from streamgauge.work.deferral.state import pack_deferral
 from streamgauge.work.deferral.technique import DeferralKey
 from streamgauge.work.deferral.watching import Watching, watching
+from streamgauge.work.deferral.watching import changed as watching_changed
 
 # Regimes are chosen anew after so many ticks; typical gaps rest on the last so many.
 REVIEW = 4096
@@ -86,6 +90,7 @@ class DeferralOperator(Operator):
     standings: list[Standing] = field(default_factory=list)
     windowed: list[Standing] = field(default_factory=list)
     kin: dict[tuple[int, int], Kin] = field(default_factory=dict)
+    kin_bytes: int = 0
     compiled_for: int = STEADY
     unfilled: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     left: list[tuple[Standing, list[str]]] = field(default_factory=list)
@@ -112,6 +117,45 @@ class DeferralOperator(Operator):
         self._compile(bench, registry.tables)
         self.watching = watching(queries, self.kin)
 
+    def change(
+        self, bench: Bench, registry: Registry, queries: Sequence[Standing], change: Change
+    ) -> None:
+        """Compile what has come and forget what has left."""
+        mine = change.among(lambda standing: _mine(standing, bench))
+        if self.roster is None or not all(map(_plain, (*mine.added, *mine.dropped))):
+            self.seat(bench, registry, queries)
+            return
+        left, come = _who(mine.dropped), _who(mine.added)
+        moves = Moves.among(self.who, left, come)
+        kin = self._change_kin(bench, mine.added, left)
+        known = self.roster
+        self.roster, cells = changed(known, compiled(mine.added, kin, bench, known.laws), moves)
+        self.standings = moves.listed(self.standings, mine.added)
+        self.unfilled = cells.places(len(known.cells))[self.unfilled]
+        self.memory = moved(self.memory, cells, [left.index(w) if w in left else -1 for w in come])
+        self.memory.cell["started"][cells.come[[who not in left for who in come]]] = self.ticks
+        self.who = moves.listed(self.who, [(*who, 1) for who in come])
+        self.watching = watching_changed(self.watching, change)
+
+    def _change_kin(
+        self, bench: Bench, added: Sequence[Standing], left: Sequence[Who]
+    ) -> list[Kin]:
+        """Members of the queries that come, which get names; those of others are forgotten."""
+        known = {who: self.kin.pop(who) for who in left}
+        found = [
+            known.get(who) or kin_of(standing, bench, {}, None, _NO_KEYS)
+            for who, standing in zip(_who(added), added, strict=True)
+        ]
+        self.kin.update(zip(_who(added), found, strict=True))
+        more, less = (array_bytes(tuple(part)) for part in (found, known.values()))
+        self.kin_bytes += more - less
+        return found
+
+    def held_bytes(self) -> int:
+        """Bytes of its arrays; those of members are counted where they are found."""
+        values = (getattr(self, one.name) for one in fields(self) if one.name != "kin")
+        return self.kin_bytes + array_bytes(tuple(values))
+
     def _share_out(self, bench: Bench) -> None:
         """Put the cells into pools; those of earlier state begin anew where they lie elsewhere."""
         if self.pools == 0:
@@ -130,6 +174,7 @@ class DeferralOperator(Operator):
         self.watching, self.pools = other.watching, other.pools
         self.owed = self.owed if len(self.owed) else np.zeros_like(other.owed)
         self.kin = {who: kin for who, kin in other.kin.items() if kin.steady}
+        self.kin_bytes = array_bytes(tuple(self.kin.values()))
         if len(self.kin) == len(self.standings):
             self.roster = other.roster
 
@@ -150,6 +195,7 @@ class DeferralOperator(Operator):
             found[who] = kin_of(standing, bench, tables or {}, groups, homes)
         before = self.kin
         self.kin = {(s.id, s.version): found[s.id, s.version] for s in self.standings}
+        self.kin_bytes = array_bytes(tuple(self.kin.values()))
         steady = all(kin.steady for kin in found.values())
         self.compiled_for = STEADY if steady else len(bench.series.local)
         self._rearrange(before, bench)
@@ -245,7 +291,9 @@ class DeferralOperator(Operator):
         unfilled = any(not family.filled for family in self.families.values())
         # A query whose groups are all on other shards so far begins when it does there.
         unfilled |= any(standing.query.history for standing in self._new())
-        return unfilled or bool(self._remember()[self.unfilled].any())
+        if unfilled or not len(self.unfilled):
+            return unfilled
+        return bool(self._remember()[self.unfilled].any())
 
     def vouch(self, tick: int) -> None:
         """Say from which tick on windows that were filled know all values."""
@@ -448,6 +496,15 @@ def _mine(standing: Standing, bench: Bench) -> bool:
     """Whether a shard has a part in a query: families are shared by their groups."""
     family = standing.query.members is not None or standing.query.group_by
     return bool(family) or standing.id % bench.pools % bench.shards == bench.shard
+
+
+def _plain(standing: Standing) -> bool:
+    """Whether a query is one cell of listed series, and nothing but that."""
+    return standing.query.series is not None and standing.query.over is None
+
+
+def _who(queries: Sequence[Standing]) -> list[Who]:
+    return [(standing.id, standing.version) for standing in queries]
 
 
 def _fits(known: Kin, query: Query, tables: Mapping[str, Table] | None) -> bool:

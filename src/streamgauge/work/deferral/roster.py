@@ -7,7 +7,7 @@ queries, and every shard has the cells of its pools.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from streamgauge.engine.members import Kin
 from streamgauge.engine.pieces import NO_LIMIT, Bench
 from streamgauge.kernel.hashing import mix64
 from streamgauge.kernel.keys import items, keys
+from streamgauge.kernel.moves import Moves
 from streamgauge.operators.emission import ALWAYS, NEVER, Codes, Floats, Ints
 from streamgauge.plan.registry import Standing
 
@@ -34,28 +35,35 @@ _UNUSED = (0.5, "mean")
 class Roster:
     """All cells of a piece, compiled; `sizes` are the cells of each query, in order.
 
-    `kinds` are what answers are told apart by, exactness and confidence; `kind` is that of each
-    cell, `pool` the pool that it shares a capacity in. `groups` are the cells that are groups.
+    `laws` are what tables of deadlines follow from, `kinds` what answers are told apart by:
+    exactness and confidence; `kind` is that of each cell, `pool` the pool that it shares a capacity
+    in. `groups` are the cells that are groups.
     """
 
     cells: Records
     links: Links
     tables: Floats
     texts: pa.StringArray
-    sizes: list[int]
+    sizes: Ints
+    laws: dict[tuple[float, str], int]
     kind: Ints
     kinds: list[tuple[bool, float]]
     pool: Codes
     groups: Ints
 
 
-def compiled(queries: Sequence[Standing], kin: Sequence[Kin], bench: Bench) -> Roster:
-    """Queries as records, one for each of their cells."""
-    sizes = [one.size for one in kin]
-    laws: dict[tuple[float, str], int] = {}
+def compiled(
+    queries: Sequence[Standing],
+    kin: Sequence[Kin],
+    bench: Bench,
+    laws: Mapping[tuple[float, str], int] | None = None,
+) -> Roster:
+    """Queries as records, one for each of their cells; they may go by laws that are known."""
+    sizes = np.array([one.size for one in kin], np.int64)
+    followed = dict(laws or {})
     asked = np.zeros(len(queries), ASKED)
     for place, standing in enumerate(queries):
-        asked[place] = _row(standing, bench, laws)
+        asked[place] = _row(standing, bench, followed)
     cells = np.repeat(asked, sizes)
     counts = [np.diff(one.pointer) for one in kin]
     listed = [np.where(one.listed, n, 0) for one, n in zip(kin, counts, strict=True)]
@@ -64,16 +72,61 @@ def compiled(queries: Sequence[Standing], kin: Sequence[Kin], bench: Bench) -> R
     cells["deque"] = np.where(windowed, np.cumsum(windowed) - 1, -1)
     draws = [_draws(s, one) for s, one in zip(queries, kin, strict=True)]
     cells["draw"] = _joined(draws, np.uint64)
-    stack = [deadline_tables(*law) for law in laws] or [deadline_tables(*_UNUSED)]
     texts = pa.array(np.concatenate([one.texts for one in kin]) if kin else [], pa.string())
-    pairs = zip((asked["width"] == 0.0).tolist(), asked["confidence"].tolist(), strict=True)
-    kinds: dict[tuple[bool, float], int] = {}
-    kind = [kinds.setdefault(pair, len(kinds)) for pair in pairs]
-    of_cells = np.repeat(np.array(kind, np.int64), sizes)
+    pairs = list(zip((asked["width"] == 0.0).tolist(), asked["confidence"].tolist(), strict=True))
+    # In an order of their own: that of the queries changes as they come and leave.
+    kinds = sorted(set(pairs))
+    kind = np.repeat(np.array([kinds.index(pair) for pair in pairs], np.int64), sizes)
     pool = _joined([one.pool for one in kin], np.int32)
-    links = _links(kin, counts)
-    groups = np.flatnonzero(cells["grouped"])
-    return Roster(cells, links, np.stack(stack), texts, sizes, of_cells, list(kinds), pool, groups)
+    links, groups = _links(kin, counts), np.flatnonzero(cells["grouped"])
+    tables = _tables(followed)
+    return Roster(cells, links, tables, texts, sizes, followed, kind, kinds, pool, groups)
+
+
+def _tables(laws: Mapping[tuple[float, str], int]) -> Floats:
+    return np.stack([deadline_tables(*law) for law in laws] or [deadline_tables(*_UNUSED)])
+
+
+def changed(old: Roster, fresh: Roster, moves: Moves) -> tuple[Roster, Moves]:
+    """A roster after queries of one cell each have left and others come; how its cells move."""
+    starts = np.cumsum(old.sizes) - old.sizes
+    sizes = moves.column(old.sizes, fresh.sizes)
+    cells = Moves(starts[moves.gone], (np.cumsum(sizes) - sizes)[moves.come])
+    kinds = sorted({*old.kinds, *fresh.kinds})
+    kind = [_renumbered(part.kind, part.kinds, kinds) for part in (old, fresh)]
+    records = cells.column(old.cells, fresh.cells)
+    order = cells.column(np.arange(len(old.cells)), len(old.cells) + np.arange(len(fresh.cells)))
+    return Roster(
+        records,
+        _moved_links(old.links, fresh.links, cells),
+        old.tables if fresh.laws == old.laws else fresh.tables,
+        pa.concat_arrays([old.texts, fresh.texts]).take(pa.array(order)),
+        sizes,
+        fresh.laws,
+        cells.column(*kind),
+        kinds,
+        cells.column(old.pool, fresh.pool),
+        np.flatnonzero(records["grouped"]),
+    ), cells
+
+
+def _renumbered(kind: Ints, old: Sequence[Any], new: Sequence[Any]) -> Ints:
+    if old == new or not len(kind):
+        return kind
+    return np.array([new.index(one) for one in old], np.int64)[kind]
+
+
+def _moved_links(old: Links, fresh: Links, cells: Moves) -> Links:
+    sizes = np.diff(fresh.pointer)
+    pointer, member = cells.parts(old.pointer, old.member, sizes, fresh.member)
+    weight = old.weight
+    if len(old.weight) or len(fresh.weight):
+        _, weight = cells.parts(old.pointer, _weights(old), sizes, _weights(fresh))
+    return Links(pointer, member, weight)
+
+
+def _weights(links: Links) -> Floats:
+    return links.weight if len(links.weight) else np.ones(len(links.member))
 
 
 def _links(kin: Sequence[Kin], counts: Sequence[Ints]) -> Links:

@@ -6,10 +6,11 @@ It follows from the registry, the tables and the rows of the stream, which every
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from streamgauge.drift.regime import WATCHED, WATCHED_MEMBER
 from streamgauge.engine.members import Kin
+from streamgauge.plan.assignment import Change
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
 
@@ -27,18 +28,18 @@ class Watching:
     whole: int = 0
     by: dict[tuple[str, ...], int] = field(default_factory=dict)
 
-    def add(self, query: Query, kin: Kin | None) -> None:
-        """Count a query; `kin` has the size of its table."""
+    def add(self, query: Query, kin: Kin | None, times: int = 1) -> None:
+        """Count a query, or take it out again; `kin` has the size of its table."""
         if query.group_by:
-            self.by[query.group_by] = self.by.get(query.group_by, 0) + 1
+            self.by[query.group_by] = self.by.get(query.group_by, 0) + times
         elif kin is not None and query.members is not None:
-            self.cells += kin.everywhere[0]
-            self.members += kin.everywhere[1]
+            self.cells += times * kin.everywhere[0]
+            self.members += times * kin.everywhere[1]
         elif query.series is None:
-            self.whole += 1
+            self.whole += times
         else:
-            self.cells += 1
-            self.members += len(query.series)
+            self.cells += times
+            self.members += times * len(query.series)
 
     def price(self, n_series: int, n_groups: Mapping[tuple[str, ...], int]) -> float:
         """What a tick costs, with so many series, and so many groups of them by some columns."""
@@ -58,6 +59,16 @@ def watching(
             part = always if _always(query) else open_to_choice
             part.add(query, kin.get((standing.id, standing.version)))
     return always, open_to_choice
+
+
+def changed(known: tuple[Watching, Watching], change: Change) -> tuple[Watching, Watching]:
+    """The same after queries that name their series have come and left."""
+    found = replace(known[0]), replace(known[1])
+    for queries, times in ((change.added, 1), (change.dropped, -1)):
+        for standing in queries:
+            if standing.query.regime != "timer":
+                found[not _always(standing.query)].add(standing.query, None, times)
+    return found
 
 
 def _always(query: Query) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,84 +13,55 @@ from streamgauge.engine.memory import pack_memory, unpack_memory
 from streamgauge.engine.operator import Arrays, Newest, Operator, remembered
 from streamgauge.engine.pieces import Bench, Given, Seats, arrivals, no_memory
 from streamgauge.engine.rows import Rows
+from streamgauge.engine.seated import Seated
+from streamgauge.kernel.moves import Moves
 from streamgauge.operators.emission import Asked, Codes, Floats, Span, empty_answers
 from streamgauge.operators.portfolio import Latest, Members, no_values, walk, with_room
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Load
+from streamgauge.work.latest.compiled import LISTED, Compiled, compiled
 from streamgauge.work.latest.technique import LatestKey
 
 
 @dataclass(slots=True)
-class LatestOperator(Operator):
+class LatestOperator(Seated):
     """Latest values, and the queries of this shard that read them."""
 
     key: LatestKey
     x: Latest = field(default_factory=no_values)
     y: Latest = field(default_factory=no_values)
     seats: Seats = field(default_factory=Seats)
-    compiled: tuple[Asked, Members] | None = None
-    compiled_for: int = -1
+    compiled: Compiled | None = None
 
-    def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
-        """Compile the queries of this shard; name their members."""
-        mine = [s for s in queries if s.id % bench.shards == bench.shard]
-        self.seats.arrange(bench, mine, 1, lambda standing: 0)
-        for standing in self.seats.active:
+    def mine(self, bench: Bench) -> Callable[[Standing], bool]:
+        """Queries are on shards by their numbers."""
+        return lambda standing: standing.id % bench.shards == bench.shard
+
+    def compile(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> Compiled:
+        """Queries and their members, which get names."""
+        for standing in queries:
             for name in standing.query.series or ():
                 bench.series.names.add(name)
-        self._compile(bench)
+        return compiled(bench, queries)
 
-    def adopt(self, other: LatestOperator) -> None:
-        """Take over what another copy has compiled."""
-        self.seats.adopt(other.seats)
-        self.compiled, self.compiled_for = other.compiled, other.compiled_for
-
-    def _compile(self, bench: Bench) -> None:
-        queries, number = self.seats.active, bench.series.names.index
-        # By name: the numbers differ between shards, the order of summing must not.
-        everyone = [number[name] for name in sorted(number)]
-        listed = [s.query.series is not None for s in queries]
-        members = [
-            everyone if s.query.series is None else [number[name] for name in s.query.series]
-            for s in queries
-        ]
-        weights = [
-            s.query.weights or (1.0,) * len(m) for s, m in zip(queries, members, strict=True)
-        ]
-        weighted = np.array([s.query.weights is not None for s in queries], np.uint8)
-        sizes = np.array([len(m) for m in members], np.int64)
-        self.compiled_for = -1 if all(listed) else len(everyone)
-        self.compiled = (
-            bench.asked(queries),
-            Members(
-                pointer=np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))),
-                member=np.array([sid for m in members for sid in m], np.int32),
-                weight=np.array([w for ws in weights for w in ws] if weighted.any() else [1.0]),
-                weighted=weighted,
-                listed=np.where(np.array(listed, np.bool_), sizes, 0).astype(np.float64),
-            ),
-        )
+    def moved(self, moves: Moves, compiled: Compiled, fresh: Compiled) -> Compiled:
+        """What is compiled, with the queries that have come."""
+        return compiled.moved(moves, fresh)
 
     def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Fold rows into the latest values and check every tick."""
-        if self.compiled_for not in (-1, len(bench.series.names)):
-            self._compile(bench)
         assert self.compiled is not None, "advance before seat"
+        if self.compiled.series not in (LISTED, len(bench.series.names)):
+            self.compiled = compiled(bench, self.seats.active)
         memory = self.seats.borrow(1)
-        out = self._walk(bench, rows, span, *self.compiled, memory)
+        out = self._walk(bench, rows, span, self.compiled.asked, self.compiled.members, memory)
         self.seats.give_back(memory)
         return [Given(out, [])]
 
     def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Fold rows of the past; answer nothing."""
-        none = Members(
-            np.zeros(1, np.int64),
-            np.empty(0, np.int32),
-            np.ones(1),
-            np.empty(0, np.uint8),
-            np.empty(0),
-        )
-        self._walk(bench, rows, span, bench.asked([]), none, no_memory(1))
+        none = compiled(bench, [])
+        self._walk(bench, rows, span, none.asked, none.members, no_memory(1))
 
     def _walk(
         self,

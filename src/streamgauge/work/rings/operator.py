@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,28 +31,26 @@ class RingOperator(Table):
     rings: Rings
     keys: Combiner = field(default_factory=Combiner)
     seats: Seats = field(default_factory=Seats)
-    compiled: Asked | None = None
-    needed: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    compiled: tuple[Asked, Ints] | None = None
 
-    def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
-        """Compile the queries; those that begin together share a count."""
-        self.seats.arrange(bench, queries, max(1, len(self.groups.texts)), bench.since)
-        self.compiled = bench.asked(self.seats.active)
-        # Which rows of a key are gone, nobody can tell.
-        cut = [not self.key.by and bench.cut(standing) for standing in self.seats.active]
-        self.needed = np.where(np.array(cut, np.bool_), self.key.rows, 0).astype(np.int64)
+    def order(self, bench: Bench, registry: Registry) -> Callable[[Standing], Any]:
+        """Those that begin together share a count."""
+        return bench.since
 
-    def adopt(self, other: RingOperator) -> None:
-        """Take over what another copy has compiled."""
-        self.seats.adopt(other.seats)
-        self.compiled, self.needed = other.compiled, other.needed
+    def compile(
+        self, bench: Bench, registry: Registry, queries: Sequence[Standing]
+    ) -> tuple[Asked, Ints]:
+        """Queries, and how many rows those need that cannot know which rows are gone."""
+        cut = [not self.key.by and bench.cut(standing) for standing in queries]
+        needed = np.where(np.array(cut, np.bool_), self.key.rows, 0).astype(np.int64)
+        return bench.asked(queries), needed
 
     def advance(self, bench: Bench, rows: Rows, span: Span) -> list[Given]:
         """Append rows and answer what is due."""
         assert self.compiled is not None, "advance before seat"
         whole, group = grouped(bench, self.key, self.groups, rows)
         memory = self.seats.borrow(len(self.groups.texts))
-        out = self._walk(bench, rows, whole, group, span, self.compiled, self.needed, memory)
+        out = self._walk(bench, rows, whole, group, span, *self.compiled, memory)
         self.seats.give_back(memory)
         return [Given(out, self.groups.texts)]
 
@@ -60,7 +58,7 @@ class RingOperator(Table):
         """Append rows of the past; answer nothing."""
         whole, group = grouped(bench, self.key, self.groups, rows)
         memory = no_memory(len(self.groups.texts))
-        self._walk(bench, rows, whole, group, span, bench.asked([]), self.needed[:0], memory)
+        self._walk(bench, rows, whole, group, span, bench.asked([]), _NONE, memory)
 
     def _walk(
         self,
@@ -127,6 +125,7 @@ class RingOperator(Table):
         return "groups", len(self.groups.texts)
 
 
+_NONE: Ints = np.empty(0, np.int64)
 _RINGS = ("x", "y", "w", "ts", "group", "total")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from streamgauge.engine.paned import Paned
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Seats, grouped
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.table_state import pack_table_of_groups
+from streamgauge.kernel.moves import Moves
 from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
     CADENCES,
@@ -48,13 +50,7 @@ from streamgauge.synopses.questions import Frequency, Question, TopK
 from streamgauge.synopses.synopsis import Synopsis
 from streamgauge.windows.bank_panes import BankPanes
 from streamgauge.windows.panes import coverage_of
-from streamgauge.work.summaries.answers import (
-    Answers,
-    Asking,
-    Top,
-    gone_item,
-    remembered_item,
-)
+from streamgauge.work.summaries.answers import Answers, Asking, Top, gone_item, remembered_item
 from streamgauge.work.summaries.bars import columns_of, widen
 from streamgauge.work.summaries.names import CODED, SummaryNames, coding, held_words, only_hashed
 from streamgauge.work.summaries.technique import SketchKey
@@ -75,7 +71,7 @@ class SummaryOperator(Paned):
     n_panes: int = 1
     seats: Seats = field(default_factory=Seats)
     tops: dict[int, Top] = field(default_factory=dict)
-    compiled: tuple[Asking, ...] = ()
+    compiled: Sequence[Asking] = ()
     names: SummaryNames = field(init=False)
 
     def __post_init__(self) -> None:
@@ -93,42 +89,48 @@ class SummaryOperator(Paned):
         """The empty synopsis of each group."""
         return self.panes.model
 
-    def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
-        """Compile the queries, sorted by length, and keep panes long enough."""
-        stream = bench.stream
-        self.seats.arrange(
-            bench,
-            queries,
-            max(1, len(self.groups.texts)),
-            lambda standing: shape_of(registry, stream, self.key, standing),
-        )
-        active = self.seats.active
-        self.tops = {s.id: self.tops[s.id] for s in queries if s.id in self.tops}
-        compiled = []
-        for standing in active:
-            slide, length = shape_of(registry, stream, self.key, standing)
-            window = registry.window_of(standing.query)
-            kind, period, patience = bench.cadence(standing, window)
-            compiled.append(
-                Asking(
-                    standing,
-                    standing.query.select.question(),
-                    kind,
-                    period,
-                    patience,
-                    slide,
-                    length,
-                    bench.since(standing),
-                    bench.births.get(standing.born, NO_LIMIT) // stream.tick,
-                )
-            )
-        self.compiled = tuple(compiled)
-        self.n_panes = max(self.n_panes, needed_panes(registry, stream, self.key, queries))
+    def order(self, bench: Bench, registry: Registry) -> Callable[[Standing], Any]:
+        """By slide and length."""
+        return partial(shape_of, registry, bench.stream, self.key)
 
-    def adopt(self, other: SummaryOperator) -> None:
-        """Take over what another copy has compiled."""
-        self.seats.adopt(other.seats)
-        self.compiled = other.compiled
+    def compile(
+        self, bench: Bench, registry: Registry, queries: Sequence[Standing]
+    ) -> list[Asking]:
+        """Queries with their windows in panes."""
+        return [self._asking(bench, registry, standing) for standing in queries]
+
+    def _asking(self, bench: Bench, registry: Registry, standing: Standing) -> Asking:
+        slide, length = shape_of(registry, bench.stream, self.key, standing)
+        window = registry.window_of(standing.query)
+        kind, period, patience = bench.cadence(standing, window)
+        return Asking(
+            standing,
+            standing.query.select.question(),
+            kind,
+            period,
+            patience,
+            slide,
+            length,
+            bench.since(standing),
+            bench.births.get(standing.born, NO_LIMIT) // bench.stream.tick,
+        )
+
+    def moved(
+        self, moves: Moves, compiled: Sequence[Asking], fresh: Sequence[Asking]
+    ) -> list[Asking]:
+        """What is compiled, with the queries that have come."""
+        return moves.listed(compiled, fresh)
+
+    def forget_others(self) -> None:
+        """Lists of queries that have left."""
+        if self.tops:
+            there = {number for number, _ in self.seats.memory.who}
+            self.tops = {number: top for number, top in self.tops.items() if number in there}
+
+    def make_room(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
+        """Keep panes long enough."""
+        needed = needed_panes(registry, bench.stream, self.key, queries)
+        self.n_panes = max(self.n_panes, needed)
 
     def fill(self, bench: Bench, rows: Rows, span: Span) -> None:
         """Fold rows of the past; answer nothing."""

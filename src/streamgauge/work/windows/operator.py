@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,31 +59,28 @@ class PaneOperator(Paned):
         """Panes the ring holds."""
         return int(self.ring.shape[0])
 
-    def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
-        """Compile the queries, sorted by slide and length, and make the ring long enough."""
-        stream = bench.stream
+    def order(self, bench: Bench, registry: Registry) -> Callable[[Standing], Any]:
+        """By slide and length."""
+        return partial(shape_of, registry, bench.stream, self.key)
 
-        def shape(standing: Standing) -> tuple[int, int]:
-            return shape_of(registry, stream, self.key, standing)
-
-        self.seats.arrange(bench, queries, max(1, len(self.groups.texts)), shape)
-        active = self.seats.active
-        shapes = [shape(standing) for standing in active]
-        births = [bench.births.get(s.born, NO_LIMIT) // stream.tick for s in active]
-        self.compiled = (
-            bench.asked(active, registry.window_of),
+    def compile(
+        self, bench: Bench, registry: Registry, queries: Sequence[Standing]
+    ) -> tuple[Asked, Shape]:
+        """Queries and the shapes of their windows."""
+        shapes = [shape_of(registry, bench.stream, self.key, standing) for standing in queries]
+        births = [bench.births.get(s.born, NO_LIMIT) // bench.stream.tick for s in queries]
+        return (
+            bench.asked(queries, registry.window_of),
             Shape(
                 slide=np.array([slide for slide, _ in shapes], np.int64),
                 length=np.array([length for _, length in shapes], np.int64),
                 begun=np.array(births, np.int64),
             ),
         )
-        self._lengthen(needed_panes(registry, stream, self.key, queries))
 
-    def adopt(self, other: PaneOperator) -> None:
-        """Take over what another copy has compiled."""
-        self.seats.adopt(other.seats)
-        self.compiled = other.compiled
+    def make_room(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
+        """Make the ring long enough."""
+        self._lengthen(needed_panes(registry, bench.stream, self.key, queries))
 
     def _lengthen(self, n_panes: int) -> None:
         """Lengthen the ring; panes keep their place in time."""

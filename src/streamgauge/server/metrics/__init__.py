@@ -1,0 +1,1 @@
+"""Metrics: a file for each group of them, and the table that everything else is derived from."""
