@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -345,3 +346,27 @@ def test_what_is_resumed_goes_on_from_its_state_and_gives_what_it_missed(
     assert suspended(gauge) == {}
     found, expected = every.told(gauge, ""), every.told(straight, "")
     assert found == expected
+
+
+def halved(values: np.ndarray) -> np.ndarray:
+    """A function of a user that fails of some values."""
+    if (values > 30).any():
+        raise ValueError("too large to be halved")
+    return values / 2
+
+
+def test_a_function_of_a_user_fails_for_those_that_call_it(tmp_path: Path) -> None:
+    """Columns are computed for all queries of a stream; who asks for one that fails is suspended."""
+    gauge = gauge_of(tmp_path)
+    (tmp_path / "web").mkdir()
+    gauge.sql(every.STREAMS.split(";")[0].replace("{place}", str(tmp_path)))
+    gauge.function("halved", halved)
+    gauge.sql("CREATE QUERY calls AS SELECT SUM(halved(price)) FROM web [RANGE 2 SECONDS]")
+    gauge.sql("CREATE QUERY plain AS SELECT SUM(price) FROM web [RANGE 2 SECONDS]")
+    gauge.sql("CREATE QUERY picks AS SELECT item FROM web WHERE halved(price) > 1")
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "plant").mkdir()
+    brought(gauge, tmp_path, 0)
+    assert set(suspended(gauge)) == {"calls", "picks"}
+    assert "too large to be halved" in gauge.note("calls")
+    assert gauge.answers("plain").num_rows > 3

@@ -7,9 +7,11 @@ were found are written down before the epoch runs again without their queries.
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -37,18 +39,25 @@ class Marker:
     >>> marker.remove()
     """
 
-    __slots__ = ("epoch", "file", "path")
+    __slots__ = ("_lines", "_page", "epoch", "file", "path")
 
     def __init__(self, path: Path, epoch: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self.epoch = path, epoch
         self.file = path.open("w+b", buffering=0)
+        self.file.truncate(SIZE)
         # Where the interpreter writes when it ends the process.
         self.file.seek(SIZE)
+        # A page of the file in memory: the system keeps it when the process is killed.
+        self._page = mmap.mmap(self.file.fileno(), SIZE)
+        self._lines: dict[str, bytes] = {}
 
     def write(self, name: str) -> None:
         """Say who is at work; nobody when empty."""
-        os.pwrite(self.file.fileno(), f"{self.epoch}\n{name}\n".encode().ljust(SIZE), 0)
+        line = self._lines.get(name)
+        if line is None:
+            line = self._lines[name] = f"{self.epoch}\n{name}\n".encode().ljust(SIZE)
+        self._page[:] = line
 
     def overran(self) -> None:
         """Say that whoever is at work did not end in time."""
@@ -56,10 +65,12 @@ class Marker:
 
     def remove(self) -> None:
         """Nothing is at work any more."""
+        self._page.close()
         self.file.close()
         self.path.unlink(missing_ok=True)
 
 
+@lru_cache(4096)
 def marker_name(name: str) -> str:
     """A name that fits into a marker.
 

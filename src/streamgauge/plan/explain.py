@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.standing_queries import StandingQueries
 from streamgauge.plan.technique import technique_of
 
 
@@ -13,7 +14,8 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
     standing = registry.query(name)
     if standing.suspended is not None:
         # The plan that it has when it is resumed.
-        asked = {**registry.queries, name: replace(standing, suspended=None)}
+        asked = StandingQueries(registry.queries)
+        asked[name] = replace(standing, suspended=None)
         registry = replace(registry, queries=asked)
     told = technique_of(standing).explain(registry, registry.query(name), shards)
     return "\n".join([title(standing, epoch), _body(told.tree), *told.closing])
