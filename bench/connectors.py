@@ -18,13 +18,13 @@ from rich.console import Console
 from bench.check import Checked, check
 from bench.data import Card, Sizes, generate, load, prepare
 from bench.harness import Group, Outcome, Steps, Task, in_turns, middle, ratios, run_tasks
+from bench.kafka_broker import Broker
 from bench.peers.kafka_delay import AROUND_SECONDS
 from bench.peers.kafka_ours import ANSWERS
 from bench.queries import calibrate
 from bench.report import Bar, Line, Report, short
 from bench.topics import count_committed, drop_topics, fill
 from streamgauge.engine.spark.jars import fetch
-from tests.kit.kafka_broker import Broker
 
 NAME = "connectors"
 WANTED_SHARE = 0.6

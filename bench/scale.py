@@ -12,6 +12,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -39,26 +40,55 @@ ROWS = (1_000_000, 6_000_000)
 READ = (1_000_000, 3_000_000)
 QUICK = (60_000, 120_000)
 SPAN = 10_000_000
-GROUPED = "series, {} FROM s [RANGE 10 SECONDS] GROUP BY series EVERY 10 SECONDS {}"
+ASKED = "CREATE QUERY q AS SELECT "
+GROUPED = ASKED + "series, {} FROM s [RANGE 10 SECONDS] GROUP BY series EVERY 10 SECONDS {}"
 
 
 class Case(NamedTuple):
-    """Groups, what is selected, and the rows of two epochs whose rows are sent."""
+    """Groups, what is asked, and the rows of two epochs whose rows are sent."""
 
     groups: int
-    select: str
+    asked: Sequence[str | sg.Query]
     sizes: tuple[int, int]
+
+
+def _portfolio(series: int) -> list[sg.Query]:
+    """As many queries as series, each over four of them."""
+    rng = np.random.default_rng(7)
+    members = rng.integers(0, series, (series, 4))
+    return [
+        sg.Query(
+            f"q{number}",
+            "s",
+            sg.avg("value"),
+            series=tuple(f"series-{n:06d}" for n in sorted(set(row))),
+            answer=sg.every("10 seconds"),
+        )
+        for number, row in enumerate(members.tolist())
+    ]
+
+
+def _selections(how_many: int) -> list[str]:
+    """Selections of a few rows in ten thousand each."""
+    return [
+        f"CREATE QUERY q{n} AS SELECT ISTREAM(series, value) FROM s "
+        f"WHERE value > 150 AND item = {n}"
+        for n in range(how_many)
+    ]
 
 
 # Cells are sent for the averages, rows for the others.
 CASES = {
-    "windows_1000": Case(1_000, GROUPED.format("AVG(value)", ""), SUMS),
-    "windows_100000": Case(100_000, GROUPED.format("AVG(value)", ""), ROWS),
-    "total": Case(1_000, "AVG(value) FROM s [RANGE 10 SECONDS] EVERY 10 SECONDS", SUMS),
-    "rows_1000": Case(1_000, GROUPED.format("STDDEV(value)", ""), ROWS),
+    "windows_1000": Case(1_000, [GROUPED.format("AVG(value)", "")], SUMS),
+    "windows_100000": Case(100_000, [GROUPED.format("AVG(value)", "")], ROWS),
+    "total": Case(1_000, [ASKED + "AVG(value) FROM s [RANGE 10 SECONDS] EVERY 10 SECONDS"], SUMS),
+    "rows_1000": Case(1_000, [GROUPED.format("STDDEV(value)", "")], ROWS),
     "summaries_1000": Case(
-        1_000, GROUPED.format("APPROX_COUNT_DISTINCT(item)", "WITHIN 5 PERCENT"), ROWS
+        1_000, [GROUPED.format("APPROX_COUNT_DISTINCT(item)", "WITHIN 5 PERCENT")], ROWS
     ),
+    "latest_1000": Case(1_000, _portfolio(1_000), ROWS),
+    "latest_10000": Case(10_000, _portfolio(10_000), ROWS),
+    "selections_100": Case(1_000, _selections(100), ROWS),
 }
 
 
@@ -138,7 +168,10 @@ def measured(
             "CREATE STREAM s (ts TIME, series STRING, item INT, value FLOAT) "
             f"FROM FILES '{rows}' TIME ts KEY series KEEP 1 MINUTE FUTURE ANY"
         )
-        gauge.sql(f"CREATE QUERY q AS SELECT {case.select}")
+        for asked in case.asked:
+            if isinstance(asked, str):
+                gauge.sql(asked)
+        gauge.register(*(asked for asked in case.asked if not isinstance(asked, str)))
         lander = Lander(gauge.home, max_rows=10**9, exchange=sent)
         costs: dict[int, list[Cost]] = {size: [] for size in sizes}
         for number, size in enumerate((sizes[0], *sizes, *sizes)):

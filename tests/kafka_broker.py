@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.kafka_broker import Broker, Guard
 from streamgauge.kernel.errors import MissingRuntime
 from tests.java import QUICK
-from tests.kit.kafka_broker import Broker, Guard
 
 __all__ = ["Broker", "Guard", "kafka", "running_broker"]
 

@@ -118,16 +118,20 @@ def test_what_is_not_audited_says_why(walk: Walk) -> None:
     walk.gauge.sql("CREATE QUERY rows AS SELECT s, v FROM plant [RANGE 1 MINUTE] WHERE v > 100")
     registry = walk.gauge.trial().registry
     asked = {
-        "exact": (sg.Query("exact", "plant", sg.avg("v"), window=minute, contract=near), ""),
-        "kept": (sg.Query("kept", "plant", sg.distinct("s"), window=minute), KEPT),
-        "sketch": (
-            sg.Query("sketch", "plant", sg.distinct("s"), window=minute, contract=near),
-            SKETCH,
+        "windows of time": (
+            sg.Query("exact", "plant", sg.avg("v"), window=minute, contract=near),
+            "",
         ),
-        "mean": (mean("mean"), ""),
+        "sketches over windows": (sg.Query("kept", "plant", sg.distinct("s"), window=minute), KEPT),
     }
-    for name, (query, model) in asked.items():
-        registry.queries[name] = Standing(0, query, model=model)
+    sketch = sg.Query("sketch", "plant", sg.distinct("s"), window=minute, contract=near)
+    standing = [
+        *(Standing(0, q, model=model, technique=known) for known, (q, model) in asked.items()),
+        Standing(0, sketch, model=SKETCH, technique="sketches over windows"),
+        Standing(0, mean("mean"), technique="deferral"),
+    ]
+    for one in standing:
+        registry.queries[one.name] = one
     able, reasons = auditable(registry)
     assert set(able) == {"sketch", "mean"}
     assert able["sketch"].luck == LIFE

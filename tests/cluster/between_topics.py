@@ -17,10 +17,10 @@ import confluent_kafka as kafka
 import numpy as np
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from bench.kafka_broker import Broker
 from streamgauge.checks.waiting import wait_until
 from tests.chaos.killing import committed, kill_group, python_workers
 from tests.cluster.standalone import Cluster
-from tests.kit.kafka_broker import Broker
 
 VICTIM = Path(__file__).with_name("kafka_victim.py")
 PARTITIONS = 3

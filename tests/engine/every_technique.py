@@ -56,7 +56,7 @@ ASKED = {
         "WITH PREFERENCE WEIGHTED COUNT(item) BUDGET PROBES 6"
     ),
     "selections": "SELECT item, price FROM web WHERE price > 3{n}",
-    "relations": (
+    "partitioned relations": (
         "SELECT a.item, a.price AS one, b.price AS two FROM web [RANGE 4 SECONDS] a, "
         "shop [RANGE 4 SECONDS] b WHERE a.item = b.item AND a.price > 3{n}"
     ),
@@ -68,6 +68,10 @@ ASKED = {
     "selections under a work budget": (
         "SELECT * FROM web [RANGE 5 SECONDS] WHERE item > {n} "
         "WITH PREFERENCE ASC COUNT(item) BUDGET PROBES 1"
+    ),
+    "relations": (
+        "SELECT a.item, b.price FROM web [RANGE 1 SECOND] a, shop [RANGE 1 SECOND] b "
+        "WHERE a.price > b.price + 3{n}"
     ),
 }
 

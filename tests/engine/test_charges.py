@@ -15,10 +15,10 @@ from streamgauge.contracts.bars import Sides, compose
 from streamgauge.contracts.causes import CAUSES, INTERRUPTION, LATE_ROWS
 from streamgauge.drift.answer import charge_cell
 from streamgauge.operators import emission
+from streamgauge.plan.planned_charges import planned
 from streamgauge.streams.schema import Schema
 from streamgauge.synopses import registry
 from tests.engine.stage import Stage, at, rows_of
-from tests.oracles.planned_charges import planned
 from tests.oracles.reference import Row
 
 WEB = Schema.of(host="string", ts="time", user="string", latency="float")

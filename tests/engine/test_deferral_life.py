@@ -202,6 +202,17 @@ def test_an_extreme_that_is_asked_later_knows_the_past(life: Life, regime: str) 
     assert (full[-1].value, full[-1].coverage) == (1.0, 1.0)
 
 
+def test_an_extreme_by_timer_is_looked_at_when_its_peak_leaves(life: Life) -> None:
+    """However long it would wait otherwise: what hardly moves is not expected to pass it."""
+    noise = [(s, "a", 9.0 if s == 100 else 1.0 + s % 3 / 10) for s in range(105)]
+    life.page(do("register", watched("q")), **rows(*noise))
+    owed, over = sg.Contract.absolute(2.0, confidence=0.5), Over("max", sg.Range("40 s"))
+    peak = Query("peak", "plant", sg.total("x"), contract=owed, regime="timer", over=over)
+    calm = [(s, "a", 1.0 + s % 3 / 10) for s in range(105, 200)]
+    found = said([a for a in life.page(do("register", peak), **rows(*calm)) if a.query == "peak"])
+    assert next(second for second, value in found if value < 9.0) == 140
+
+
 @pytest.mark.parametrize(("history", "peak"), [(True, 9.0), (False, 5.0)])
 def test_a_key_that_comes_later_knows_the_past(life: Life, history: bool, peak: float) -> None:
     """Its window is filled from the history, or holds what came since."""

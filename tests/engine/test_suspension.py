@@ -356,7 +356,7 @@ def halved(values: np.ndarray) -> np.ndarray:
 
 
 def test_a_function_of_a_user_fails_for_those_that_call_it(tmp_path: Path) -> None:
-    """Columns are computed for all queries of a stream; who asks for one that fails is suspended."""
+    """Columns are computed for all queries of a stream; who asks for a failing one is suspended."""
     gauge = gauge_of(tmp_path)
     (tmp_path / "web").mkdir()
     gauge.sql(every.STREAMS.split(";")[0].replace("{place}", str(tmp_path)))

@@ -210,7 +210,7 @@ def test_a_plan_follows_what_becomes_of_its_query() -> None:
 
 
 def test_columns_line_up() -> None:
-    lines = explain(registry(), "filtered_rows", shards=SHARDS, epoch=9).splitlines()[1:-1]
+    lines = explain(registry(), "filtered_rows", shards=SHARDS, epoch=9).splitlines()[1:-3]
     notes = ("owed exact", "spends 0", "spends 0", "spends 0", "files")
     assert len({line.index(note) for line, note in zip(lines, notes, strict=True)}) == 1
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 from streamgauge.contracts.contract import Contract
 from streamgauge.operators.aggregate import count
-from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Cadence, Query, on_change
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.shadows import EXACT_SHADOW, TICKS_SHADOW, is_shadow
-from streamgauge.plan.summary import named_model
+from streamgauge.plan.technique import technique_of
 from streamgauge.windows.window import Now
 
 RENEWED, LIFE, SURE = "renewed", "life", "sure"
@@ -63,28 +62,31 @@ def shadow_of(standing: Standing, registry: Registry) -> Shadow | Reason:
     >>> plant = Stream("plant", Schema.of(s="string", ts="time", v="float"), "ts", ("s",), ())
     >>> owed = Contract.absolute(0.5, confidence=0.9)
     >>> known = Registry(streams={"plant": plant})
-    >>> print(shadow_of(Standing(0, Query("heat", "plant", avg("v"), contract=owed)), known).exact)
+    >>> heat = Query("heat", "plant", avg("v"), contract=owed)
+    >>> print(shadow_of(Standing(0, heat, technique="deferral"), known).exact)
     avg(v) of all series of plant, on change, exact
-    >>> shadow_of(Standing(0, Query("cold", "plant", avg("v"))), known).text
+    >>> cold = Standing(1, Query("cold", "plant", avg("v")), technique="latest values")
+    >>> shadow_of(cold, known).text
     'its answers are exact'
     """
     query = standing.asked
     if is_shadow(standing.name):
         return Reason("it is the shadow of another", exact=True)
-    if not isinstance(query, Query):
+    technique = technique_of(standing)
+    if technique.rows or not isinstance(query, Query):
         return Reason("it answers rows; a share of them looked at is told with each")
     if query.parts:
         return Reason("asked exactly it would be a view of rows of several streams")
     stream = registry.stream(query.stream)
     if stream.width is not None:
         return Reason("agents keep the values; the truth is at the sources")
-    if _exact(standing):
+    if technique.exact(registry, standing):
         return Reason("its answers are exact", exact=True)
     plain = replace(
         query, name=EXACT_SHADOW + query.name, contract=Contract.exact(), promise=None, memory=None,
         regime="", trend=False, answer=_cadence(query),
     )  # fmt: skip
-    if deferred(query):
+    if technique.over_time:
         ticks = Query(
             TICKS_SHADOW + query.name, query.stream, count(), window=Now(),
             answer=Cadence("every", stream.tick),
@@ -96,18 +98,8 @@ def shadow_of(standing: Standing, registry: Registry) -> Shadow | Reason:
     if window is not None and window.kind == "now":
         length = stream.tick
     # Windows without an end share their rows, and with them their luck.
-    renewed = query.promise is not None and length is not None
+    renewed = technique.budgeted and length is not None
     return Shadow(plain, None, RENEWED if renewed else LIFE, length)
-
-
-def _exact(standing: Standing) -> bool:
-    """Whether nothing that answers a query can be wrong."""
-    query = standing.query
-    if deferred(query):
-        return query.contract.tolerance == "exact"
-    if query.promise is not None:
-        return False
-    return not standing.model or named_model(standing.model).guarantee.law == "exact"
 
 
 def _cadence(query: Query) -> Cadence:

@@ -8,7 +8,7 @@ from streamgauge.capacity.workload import PANED, PARSED, Asked, Workload
 from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.operator import fed_module
-from streamgauge.engine.progress import StreamState
+from streamgauge.engine.stream_inputs import StreamState
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.commits import state_files
@@ -50,7 +50,7 @@ def observed(home: Home) -> Workload:
             "register queries, or describe the workload: --rows, --series, --queries",
         )
     ticks = [stream.tick / SECOND for stream in registry.streams.values()]
-    series = max([len(s.whole.series.names.values) for s in states[0].values()], default=1)
+    series = max([s.n_series for s in states[0].values()], default=1)
     found = Workload(
         rows=rates.rows,
         series=max(1, series),
@@ -146,7 +146,7 @@ def _one(
     key = technique.key(registry, standing).text()
     streams = [state.get(standing.query.stream) for state in states]
     held = [one.pieces[key] for one in streams if one is not None and key in one.pieces]
-    series = max([len(s.whole.series.names.values) for s in streams if s is not None], default=1)
+    series = max([s.n_series for s in streams if s is not None], default=1)
     load = fed_module(technique).load_of(registry, standing, held, series)
     found = Asked(load.kind, load.cells, groups=load.groups)
     if load.window:

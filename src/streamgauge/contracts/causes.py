@@ -13,4 +13,7 @@ BY_WATCH = "deferral by watch"
 BY_TIMER = "deferral by timer"
 AUDIT = "audit"
 
+# Moves that are not answered leave no trace in an answer: this cause is planned alone.
+SMALL_MOVES = "small moves"
+
 CAUSES = (BY_WATCH, BY_TIMER, FILTER, PROMISING, LATE_ROWS, INTERRUPTION, AUDIT)

@@ -30,10 +30,10 @@ from streamgauge.log.segments import read_parquet
 from streamgauge.operators.evaluate import evaluate
 from streamgauge.operators.functions import Functions
 from streamgauge.operators.predicate import Predicate
-from streamgauge.plan.bounds import bounded
 from streamgauge.plan.members import Members
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.technique import technique_of
 from streamgauge.plan.view import View
 from streamgauge.streams.schema import TYPES
 from streamgauge.streams.stream import Stream
@@ -108,14 +108,16 @@ class Demands:
 def asked_of(standing: Iterable[Standing], roll: Roll, tables: Mapping[str, Table]) -> Asked:
     """What queries ask of the objects of a stream."""
     stream = roll.stream
-    readers = [one.asked for one in standing if stream.name in one.asked.streams]
+    readers = [one for one in standing if stream.name in one.asked.streams]
     demands: list[Demand] = []
     every: list[Places] = []
     relative: list[tuple[float, Demand, float]] = []
-    for query in readers:
-        if not isinstance(query, Query) or not bounded(query, stream):
-            every.append(roll.chosen(query) if _by_key(query, stream) else roll.here)
+    for one in readers:
+        if not technique_of(one).of_bounds:
+            asked = one.asked
+            every.append(roll.chosen(asked) if _by_key(asked, stream) else roll.here)
             continue
+        query = one.query
         for members, weights in roll.teams(query, tables):
             demand = _demand(query, members, weights, roll)
             if query.contract.tolerance == "relative":
@@ -126,7 +128,7 @@ def asked_of(standing: Iterable[Standing], roll: Roll, tables: Mapping[str, Tabl
     return Asked(
         Constraints.of(len(roll.keys), demands),
         np.unique(np.concatenate([np.empty(0, np.int64), *every])),
-        demand_of(readers, stream.value or "").sample,
+        demand_of([one.asked for one in readers], stream.value or "").sample,
         relative,
     )
 

@@ -49,6 +49,10 @@ class LoggedRows:
         """Some of the rows."""
         return replace(self, table=self.table.take(pa.array(which)), row=self.row[which])
 
+    def cut(self, start: int, stop: int) -> LoggedRows:
+        """Rows that lie together, without a copy."""
+        return replace(self, table=self.table.slice(start, stop - start), row=self.row[start:stop])
+
     def select(self, columns: Sequence[str]) -> LoggedRows:
         """The same rows with fewer columns."""
         return replace(self, table=self.table.select(list(columns)))

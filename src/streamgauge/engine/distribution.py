@@ -1,7 +1,6 @@
-"""Distribution: which shard works on which rows of a stream.
+"""Inputs: the operators of a stream by the way in which its rows reach them.
 
-Tables of groups need only the rows of the groups that a shard owns: their rows are hashed by the
-columns they group by. Sums over all rows are needed by one shard. Everything else reads all rows.
+Operators that rows reach in the same way share an input: its rows are sent once for all of them.
 """
 
 from __future__ import annotations
@@ -9,26 +8,44 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from streamgauge.plan.distribution import Distribution, HashBy, Local, Merged, Subscribed
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.sharing import StreamPlan
 from streamgauge.plan.technique import Key
 
-# The input of a stream that brings all its rows.
+# The input of operators whose shards read all rows.
 REPLICATED = ""
 # The input of ungrouped tables that take sums: the rows of each go to the one shard that has it.
 SINGLE = "[]"
+# The input of queries that list series: rows go to the shards that have queries of theirs.
+SUBSCRIBED = "series"
+# Rows that any shard can work on.
+LOCAL = "local"
 
 
 def input_of(key: Key) -> str:
     """The name of the input that brings the rows of an operator."""
-    if key.hashed_by:
-        return json.dumps(list(key.hashed_by))
-    return SINGLE if key.single else REPLICATED
+    match key.distribution:
+        case Merged(by) | HashBy(by):
+            return json.dumps(list(by))
+        case Subscribed():
+            return SUBSCRIBED
+    return REPLICATED
+
+
+def logged_input(route: Distribution | None) -> str | None:
+    """The name of the rows that operators take as they stand in the log; None: all rows."""
+    match route:
+        case Local():
+            return LOCAL
+        case HashBy(by):
+            return json.dumps(list(by))
+    return None
 
 
 def columns_of(name: str) -> tuple[str, ...]:
     """The columns that an input is hashed by."""
-    return tuple(json.loads(name)) if name else ()
+    return () if name in (REPLICATED, SUBSCRIBED, LOCAL) else tuple(json.loads(name))
 
 
 def inputs_of(plan: StreamPlan) -> dict[str, StreamPlan]:

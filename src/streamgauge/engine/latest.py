@@ -17,7 +17,8 @@ from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.operator import Newest, Operator, PageOperator, Site
 from streamgauge.engine.page_operators import compiled_for, planned
-from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.progress import StreamRun
+from streamgauge.engine.stream_inputs import StreamState
 from streamgauge.engine.unusable import Floats, Losses, losses_of, reaches
 from streamgauge.engine.waiting import covers
 from streamgauge.kernel.errors import BindError

@@ -5,13 +5,13 @@ Of inputs that take sums, cells are sent instead of rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.engine.batch import RowBatch
+from streamgauge.engine.batch import LoggedRows, RowBatch
 from streamgauge.engine.calendar import Calendar
 from streamgauge.engine.packed_columns import (
     Arrays,
@@ -23,11 +23,12 @@ from streamgauge.engine.packed_columns import (
     read_ints,
 )
 from streamgauge.engine.partial import Partial
+from streamgauge.engine.store_state import pack_table, unpack_table
 from streamgauge.kernel.coded import CodedColumn
 from streamgauge.kernel.wire import Packed, pack, unpack
 
 KIND = "packet"
-VERSION = 2
+VERSION = 3
 
 Values = dict[str, Any]
 
@@ -36,13 +37,15 @@ Values = dict[str, Any]
 class Packet:
     """What a slice has for one shard: the stream, its calendar, a batch for each input.
 
-    `partials` has the cells of tables, by the text of their keys.
+    `partials` has the cells of tables, by the text of their keys, and `logged` the rows
+    that the shard works on as they stand in the log, by how they are split.
     """
 
     stream: str
     calendar: Calendar
     batches: dict[str, RowBatch]
     partials: dict[str, Partial] = field(default_factory=dict)
+    logged: dict[str, RowBatch] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """Write a packet."""
@@ -57,6 +60,10 @@ class Packet:
             "partials": [
                 [text, _pack_partial(f"cells/{serial}", partial, arrays)]
                 for serial, (text, partial) in enumerate(self.partials.items())
+            ],
+            "logged": [
+                [name, _pack_logged(f"logged/{serial}", batch, arrays)]
+                for serial, (name, batch) in enumerate(self.logged.items())
             ],
         }
         return pack(Packed(KIND, VERSION, values, arrays))
@@ -75,7 +82,11 @@ class Packet:
             for serial, (text, told) in enumerate(values["partials"])
         }
         calendar = Calendar(arrays["ticks"], arrays["rows"], values["late"])
-        return cls(values["stream"], calendar, batches, partials)
+        logged = {
+            name: _logged(f"logged/{serial}", told, arrays)
+            for serial, (name, told) in enumerate(values["logged"])
+        }
+        return cls(values["stream"], calendar, batches, partials, logged)
 
 
 _INTS = ("tick", "pane", "group", "n")
@@ -125,6 +136,22 @@ def _no_rows(told: Values) -> RowBatch:
     }
     numbers = {name: np.empty(0) for name in told["numbers"]}
     return RowBatch(none, none, np.empty(0, np.bool_), numbers, words)
+
+
+def _pack_logged(prefix: str, batch: RowBatch, arrays: Arrays) -> Values:
+    """Add rows as they stand in the log, with their place there."""
+    logged = batch.logged
+    assert logged is not None, "rows of the log"
+    arrays[f"{prefix}/rows"] = pack_table(logged.table)
+    low = pack_ints(f"{prefix}/row", logged.row, arrays)
+    place = {"page": logged.page, "segment": logged.segment, "row": low}
+    return {**place, **_pack_batch(prefix, batch, arrays)}
+
+
+def _logged(prefix: str, told: Values, arrays: Arrays) -> RowBatch:
+    row = read_ints(f"{prefix}/row", told["row"], arrays)
+    logged = LoggedRows(unpack_table(arrays[f"{prefix}/rows"]), told["page"], told["segment"], row)
+    return replace(_batch(prefix, told, arrays), logged=logged)
 
 
 def _pack_partial(prefix: str, partial: Partial, arrays: Arrays) -> Values:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
+from streamgauge.engine.distribution import logged_input
 from streamgauge.engine.operator import PageOperator, Site, page_module
 from streamgauge.engine.reading import Wanted
 from streamgauge.engine.store import logged_columns
 from streamgauge.engine.turns import turn
 from streamgauge.plan.assignment import technique_of_name
+from streamgauge.plan.distribution import HashBy
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Technique, technique_of
 
@@ -55,17 +57,16 @@ def _listed(queries: Sequence[Standing]) -> Sequence[Standing]:
 def taken(
     site: Site, registry: Registry, asked: Mapping[str, Sequence[Standing]], shard: int
 ) -> dict[str, Wanted]:
-    """What operators that read pages take of streams on a shard."""
+    """What operators that read pages take of all rows of streams on a shard."""
     found: dict[str, Wanted] = {}
     for name, queries in asked.items():
         known = technique_of_name(name)
         for standing in queries:
             if not known.takes(standing, shard, site.home.shards):
                 continue
-            for stream, columns in known.reads(registry, standing).items():
-                logged = logged_columns(registry.stream(stream), (*columns.numbers, *columns.words))
-                wanted = Wanted(logged=logged, checked=columns.numbers)
-                found[stream] = found.get(stream, Wanted()).joined(wanted)
+            for stream, by, wanted in _reads(registry, known, standing):
+                if by is None:
+                    found[stream] = found.get(stream, Wanted()).joined(wanted)
     return found
 
 
@@ -78,6 +79,32 @@ def compiled_of(
     if mine:
         operator.compile(site, registry, mine)
     return bool(mine)
+
+
+def taken_in_part(
+    registry: Registry, asked: Mapping[str, Sequence[Standing]]
+) -> dict[str, dict[str, Wanted]]:
+    """What they take of rows of streams that are split, by stream and by how they are."""
+    found: dict[str, dict[str, Wanted]] = {}
+    for name, queries in asked.items():
+        for standing in queries:
+            for stream, by, wanted in _reads(registry, technique_of_name(name), standing):
+                if by is not None:
+                    known = found.setdefault(stream, {})
+                    known[by] = known.get(by, Wanted()).joined(wanted)
+    return found
+
+
+def _reads(
+    registry: Registry, technique: Technique, standing: Standing
+) -> Iterator[tuple[str, str | None, Wanted]]:
+    """The streams of a query, how the rows of each are split if they are, and what is taken."""
+    routes = technique.routes(registry, standing)
+    for name, columns in technique.reads(registry, standing).items():
+        route = routes.get(name)
+        by = route.by if isinstance(route, HashBy) else ()
+        logged = logged_columns(registry.stream(name), (*columns.numbers, *columns.words, *by))
+        yield name, logged_input(route), Wanted(logged=logged, checked=columns.numbers)
 
 
 def compiled_for(

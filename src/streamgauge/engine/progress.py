@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
 
 import numpy as np
@@ -20,17 +20,17 @@ from streamgauge.engine.calendar import Calendar, merged
 from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
 from streamgauge.engine.leaving import release, settle_names
-from streamgauge.engine.naming import Series
+from streamgauge.engine.logged_rows import logged_rows
 from streamgauge.engine.operator import FedModule, Operator, Past, fed_module
 from streamgauge.engine.partial import Partial
 from streamgauge.engine.piece_memory import PieceMemory
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given
 from streamgauge.engine.reading import Brought, Wanted, read_batch, read_page
 from streamgauge.engine.rows import Rows, join, no_rows
-from streamgauge.engine.stalled import Stage, Stalled, goes_on
+from streamgauge.engine.stalled import goes_on
+from streamgauge.engine.stream_inputs import UNSTARTED, InputState, StreamState
 from streamgauge.engine.turns import check, turn
 from streamgauge.engine.unusable import Tally
-from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import HOUR, Instant
 from streamgauge.log.home import Home
@@ -43,62 +43,14 @@ from streamgauge.plan.sharing import StreamPlan
 from streamgauge.plan.technique import Key, technique
 from streamgauge.streams.stream import Stream
 
-UNSTARTED = -(2**60)
-
-
-@dataclass(slots=True)
-class InputState:
-    """What one input of a stream has brought: names, series, rows that wait, and the work."""
-
-    words: dict[str, Interner] = field(default_factory=dict)
-    series: Series = field(default_factory=Series)
-    waiting: Rows = field(default_factory=lambda: no_rows((), ()))
-    pieces: dict[str, Operator] = field(default_factory=dict)
-    stalled: dict[str, Stalled] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class StreamState:
-    """All that a shard knows of a stream after an epoch.
-
-    `coming` is the calendar of rows beyond the closed tick.
-    """
-
-    closed: int = UNSTARTED
-    awake_until: int = UNSTARTED
-    first: int = UNSTARTED
-    births: dict[int, Instant] = field(default_factory=dict)
-    tally: Tally = field(default_factory=Tally)
-    coming: Calendar = field(default_factory=Calendar)
-    inputs: dict[str, InputState] = field(default_factory=dict)
-
-    @property
-    def pieces(self) -> dict[str, Operator]:
-        """The work of all inputs, by the text of its key."""
-        return {text: p for held in self.inputs.values() for text, p in held.pieces.items()}
-
-    def stage(self) -> Stage:
-        """How far the stream has come."""
-        return Stage(self.closed, self.awake_until, self.first, dict(self.births), self.coming)
-
-    @classmethod
-    def at(cls, stage: Stage) -> StreamState:
-        """A stream that has come so far, without work."""
-        births, coming = dict(stage.births), stage.coming
-        return cls(stage.closed, stage.awake_until, stage.first, births, coming=coming)
-
-    @property
-    def whole(self) -> InputState:
-        """The input that brings all rows."""
-        return self.inputs.setdefault(REPLICATED, InputState())
-
 
 @dataclass(slots=True)
 class StreamRun:
     """One stream of one shard, with what is needed to bring it forward.
 
-    `others` are the columns that operators take which no input of the stream feeds; `brought` has
-    the rows of the page at work for them. `born` counts queries by the epochs of their births.
+    `others` are the columns of all rows that operators take which no input of the stream feeds,
+    `logged` those of rows that are split, by how they are; `brought` has the rows of the page at
+    work for them. `born` counts queries by the epochs of their births.
     """
 
     home: Home
@@ -108,15 +60,25 @@ class StreamRun:
     state: StreamState
     late: int = 0
     others: Wanted = field(default_factory=Wanted)
+    logged: dict[str, Wanted] = field(default_factory=dict)
     brought: Brought = field(default_factory=Brought)
     opened: list[Given] = field(default_factory=list)
     born: Counter[int] = field(default_factory=Counter)
     parts: dict[str, StreamPlan] = field(init=False)
+    here: dict[str, list[tuple[Key, list[Standing]]]] = field(init=False)
     memory: PieceMemory = field(init=False)
 
     def __post_init__(self) -> None:
-        self.parts = inputs_of(self.plan)
+        self._go_by(self.plan)
         self.memory = PieceMemory()
+
+    def _go_by(self, plan: StreamPlan) -> None:
+        """Take a plan, and of its operators those that this shard has a part in."""
+        self.plan, self.parts = plan, inputs_of(plan)
+        self.here = {
+            name: [one for one in part.operators.items() if self._lives_here(one[0])]
+            for name, part in self.parts.items()
+        }
 
     @property
     def stream(self) -> Stream:
@@ -154,8 +116,7 @@ class StreamRun:
 
     def mine(self, name: str) -> list[tuple[Key, list[Standing]]]:
         """Operators of an input that this shard has a part in."""
-        found = self.parts[name].operators.items()
-        return [one for one in found if self._lives_here(one[0])]
+        return self.here[name]
 
     def compile(self) -> None:
         """Compile the queries of pieces whose state was stored."""
@@ -177,7 +138,7 @@ class StreamRun:
 
     def change(self, plan: StreamPlan, changes: Mapping[Key, Change], epoch: int) -> None:
         """Let what an epoch changes of some operators take effect; the others go on."""
-        self.plan, self.parts = plan, inputs_of(plan)
+        self._go_by(plan)
         self.seat(epoch, changes)
 
     def seat(self, epoch: int, changes: Mapping[Key, Change] | None = None) -> None:
@@ -428,17 +389,25 @@ class StreamRun:
 
     def _bring(self, page: Page, brought: Brought | None) -> Brought:
         """The rows of a page, read here where they were not brought; others take them from here."""
-        given = {} if brought is None else brought.inputs
-        if brought is None or not brought.whole:
-            lacking = [name for name in self.parts if name not in given and self.mine(name)]
-            wanted = self._wanted(lacking).joined(self.others)
-            if brought is None:
-                brought = read_page(self.home, self.plan, page, wanted)
-            elif lacking or self.others != Wanted():
-                read = read_page(self.home, self.plan, page, wanted)
-                brought = replace(brought, batches=read.batches)
-        self.brought = brought.alone()
-        return brought
+        came = brought or Brought(whole=False)
+        lacking = [name for name in self.parts if name not in came.inputs and self.mine(name)]
+        wanted = self._wanted(lacking).joined(self.others)
+        split = [name for name in self.logged if name not in came.logged]
+        wanted = reduce(Wanted.joined, (self.logged[name] for name in split), wanted)
+        if brought is None or not (brought.whole or wanted == Wanted()):
+            read = read_page(self.home, self.plan, page, wanted)
+            calendar = read.calendar if brought is None else brought.calendar
+            came = replace(came, calendar=calendar, batches=read.batches)
+        if split:
+            mine = {name: self._mine_of(name, came.batches) for name in split}
+            came = replace(came, logged={**came.logged, **mine})
+        self.brought = came.alone()
+        return came
+
+    def _mine_of(self, name: str, batches: Sequence[RowBatch]) -> list[RowBatch]:
+        """Rows of batches that this shard works on, where they are split."""
+        shard, shards = self.shard, self.home.shards
+        return [logged_rows(batch, self.stream, name, shard, shards) for batch in batches]
 
     def _arrivals(self, brought: Brought) -> dict[str, list[Rows]]:
         """The rows of a page for each input, in order of arrival."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from streamgauge.engine.batch import RowBatch
 from streamgauge.engine.calendar import Calendar, merged
@@ -31,6 +31,15 @@ class Wanted:
     logged: tuple[str, ...] = ()
     checked: tuple[str, ...] = ()
 
+    def as_dict(self) -> dict[str, list[str]]:
+        """JSON form."""
+        return {name: list(columns) for name, columns in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, list[str]]) -> Wanted:
+        """Read the JSON form."""
+        return cls(**{name: tuple(columns) for name, columns in data.items()})
+
     def joined(self, other: Wanted) -> Wanted:
         """What two want together."""
         return Wanted(
@@ -51,18 +60,20 @@ class Brought:
 
     `batches` have the rows that inputs and operators take columns of. What was made for an input
     already is in `inputs`, and rows that were added up in `cells`, by the text of the key of their
-    table. `whole` is false of packets of an earlier release, which lack what it did not send.
+    table. `logged` has the rows that a shard works on where they are split, as they stand in the
+    log, by how they are split. `whole` is false where rows were sent, which are not all rows.
     """
 
     calendar: Calendar = field(default_factory=Calendar)
     batches: Sequence[RowBatch] = ()
     inputs: Mapping[str, Sequence[RowBatch]] = field(default_factory=dict)
     cells: Mapping[str, Sequence[Partial]] = field(default_factory=dict)
+    logged: Mapping[str, Sequence[RowBatch]] = field(default_factory=dict)
     whole: bool = True
 
     def alone(self) -> Brought:
         """The same rows for somebody else, who takes columns of them."""
-        return Brought(self.calendar, self.batches)
+        return Brought(self.calendar, self.batches, logged=self.logged)
 
 
 def read_page(home: Home, plan: Columns, page: Page, wanted: Wanted) -> Brought:

@@ -6,53 +6,67 @@ A scan is a pure function of the page: wherever and however often it runs, it gi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from streamgauge.engine.batch import RowBatch
 from streamgauge.engine.calendar import merged
 from streamgauge.engine.clocks import closed_by
-from streamgauge.engine.distribution import SINGLE, columns_of
+from streamgauge.engine.distribution import SINGLE, SUBSCRIBED, columns_of
+from streamgauge.engine.logged_rows import logged_shares
 from streamgauge.engine.packet import Packet
 from streamgauge.engine.partial import Partial, partials_of
-from streamgauge.engine.reading import Brought, Wanted, read_batch
+from streamgauge.engine.reading import Brought, read_batch
 from streamgauge.engine.row_groups import RowGroups
 from streamgauge.engine.rows import Flags, ticks_of
 from streamgauge.engine.scan_plan import StreamScan
 from streamgauge.engine.shares import shares
 from streamgauge.engine.slices import Slice
+from streamgauge.engine.subscribed import subscribed
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.plan.table_key import TableKey
+
+# The rows of an input by shard; None where the shard reads them.
+Shares: TypeAlias = Sequence[RowBatch | None]
 
 
 def scan(home: Home, page: Page, part: Slice) -> Iterator[bytes]:
     """The packets of a slice, in the order of the shards."""
     segment = part.segment
     plan = StreamScan.from_dict(page.scans[segment.stream])
-    numbers, words = plan.numbers, plan.words
-    batch = read_batch(home, plan, part.place, segment, Wanted(numbers, words))
+    start = segment.first - page.segments[part.serial].first
+    batch = read_batch(home, plan, part.place, segment, plan.wanted, start)
     calendar = batch.calendar(plan.stream.tick)
     rows, cells = _work(plan, page, batch, home)
+    logged = {
+        name: logged_shares(batch, plan.stream, name, wanted.logged, home.shards)
+        for name, wanted in plan.logged.items()
+    }
     for shard in range(home.shards):
         yield Packet(
             segment.stream,
             calendar,
-            {name: parts[shard] for name, parts in rows.items()},
+            {name: own for name, parts in rows.items() if (own := parts[shard]) is not None},
             {text: parts[shard] for text, parts in cells.items() if len(parts[shard].tick)},
+            {name: parts[shard] for name, parts in logged.items()},
         ).to_bytes()
 
 
 def _work(
     plan: StreamScan, page: Page, batch: RowBatch, home: Home
-) -> tuple[dict[str, list[RowBatch]], dict[str, list[Partial]]]:
+) -> tuple[dict[str, Shares], dict[str, list[Partial]]]:
     """What is sent of a batch to each shard: rows of each input, and cells of added-up rows."""
-    rows: dict[str, list[RowBatch]] = {}
+    rows: dict[str, Shares] = {}
     cells: dict[str, list[Partial]] = {}
     stream, shards = plan.stream, home.shards
     ready = ticks_of(batch.eff, stream.tick) <= closed_by(page, stream)
     for name, (numbers, words) in plan.inputs.items():
         part = batch.narrowed(numbers, words)
+        if name == SUBSCRIBED:
+            rows[name] = _subscribed(plan, part, ready, home)
+            continue
         groups = None
         if name != SINGLE:
             groups = part.groups(columns_of(name), shards, home.form)
@@ -67,6 +81,13 @@ def _work(
         else:
             rows[name] = shares(part, groups.owner[groups.of_row], shards)
     return rows, cells
+
+
+def _subscribed(plan: StreamScan, batch: RowBatch, ready: Flags, home: Home) -> Shares:
+    """The rows of the series that each shard needs."""
+    assert plan.subscriptions is not None, "planned without"
+    series = batch.groups(plan.stream.key, 1, home.form)
+    return [*subscribed(plan.subscriptions, batch, series, ready)]
 
 
 def _shared(plan: StreamScan, batch: RowBatch, shards: int) -> list[RowBatch]:
@@ -112,15 +133,20 @@ def brought(page: Page, sent: Sequence[bytes]) -> dict[str, Brought]:
         by_stream[packet.stream].append(packet)
     found = {}
     for name, parts in by_stream.items():
-        inputs = StreamScan.from_dict(page.scans[name]).inputs
+        plan = StreamScan.from_dict(page.scans[name])
         cells: dict[str, list[Partial]] = {}
         for part in parts:
             for text, partial in part.partials.items():
                 cells.setdefault(text, []).append(partial)
         found[name] = Brought(
             merged([part.calendar for part in parts]),
-            inputs={item: [b for p in parts if len(b := p.batches[item])] for item in inputs},
+            inputs={
+                item: [b for p in parts if len(b := p.batches[item])]
+                for item in plan.inputs
+                if all(item in part.batches for part in parts)
+            },
             cells=cells,
+            logged={item: [part.logged[item] for part in parts] for item in plan.logged},
             whole=False,
         )
     return found

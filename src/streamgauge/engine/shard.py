@@ -23,15 +23,16 @@ from streamgauge.engine import state as wire
 from streamgauge.engine.asked_names import AskedNames
 from streamgauge.engine.catalog import registry_at, suspend_failed, with_suspensions
 from streamgauge.engine.operator import Operator, Out, PageOperator, Site, together
-from streamgauge.engine.page_operators import planned, taken
+from streamgauge.engine.page_operators import planned, taken, taken_in_part
 from streamgauge.engine.pieces import Given
-from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.progress import StreamRun
 from streamgauge.engine.reading import Brought, Wanted
 from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
 from streamgauge.engine.stalling import forget_stalled, stall
 from streamgauge.engine.state import ShardState
 from streamgauge.engine.state_files import StateFiles, write_state
+from streamgauge.engine.stream_inputs import StreamState
 from streamgauge.engine.turns import Turns, check, turn
 from streamgauge.engine.unusable import Losses, Reach, losses_of, reaches
 from streamgauge.kernel import memory
@@ -312,14 +313,15 @@ def _make_runs(running: _Running, site: Site, known: Mapping[str, StreamRun]) ->
     states, registry, plans = running.state.streams, running.registry, running.assignment.plans
     for name in [name for name in states if name not in registry.streams]:
         del states[name]
-    others = taken(site, registry, running.assignment.paged, site.shard)
+    paged = running.assignment.paged
+    others, logged = taken(site, registry, paged, site.shard), taken_in_part(registry, paged)
     running.runs = {
         name: known.get(name)
         or StreamRun(site.home, site.shard, plan, registry, states.setdefault(name, StreamState()))
         for name, plan in plans.items()
     }
     for name, stream_run in running.runs.items():
-        stream_run.others = others.get(name, Wanted())
+        stream_run.others, stream_run.logged = others.get(name, Wanted()), logged.get(name, {})
 
 
 def _run_page(

@@ -15,6 +15,7 @@ from streamgauge.engine.placement import Shards
 from streamgauge.kernel.coded import CodedColumn, Codes
 
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 # Names that shards need are marked in a table up to so many places for a row, else sorted.
 PLACES = 4
 
@@ -28,11 +29,30 @@ def shares(batch: RowBatch, owner: Shards, shards: int) -> list[RowBatch]:
     """The rows of a batch by the shard that owns them; in each, names that it has no row of go."""
     if shards == 1:
         return [batch]
+    order, ends = by_shard(owner, shards)
+    return cut_at(batch.take(order), ends)
+
+
+def by_shard(owner: Shards, shards: int, shared: Flags | None = None) -> tuple[Ints, Ints]:
+    """Rows by the shard that owns them, each part in order; where the part of each begins.
+
+    Rows that are `shared` are in the parts of all shards.
+    """
+    rows = np.arange(len(owner))
+    if shared is not None and shared.any():
+        common = np.flatnonzero(shared)
+        rows = np.concatenate((rows[~shared], np.tile(common, shards)))
+        owner = np.concatenate((owner[~shared], np.repeat(np.arange(shards), len(common))))
+        first = np.argsort(rows, kind="stable")
+        rows, owner = rows[first], owner[first]
     # A stable sort of 16 bits takes time in proportion to the rows.
     small = owner.astype(np.uint16) if shards <= 1 << 16 else owner
     order = np.argsort(small, kind="stable")
-    whole = batch.take(order)
-    ends = ends_of(owner[order], shards)
+    return rows[order], ends_of(owner[order], shards)
+
+
+def cut_at(whole: RowBatch, ends: Ints) -> list[RowBatch]:
+    """Rows cut at some places, each part with those names alone that it has."""
     words = {name: parted(column, ends) for name, column in whole.words.items()}
     return [
         RowBatch(

@@ -9,10 +9,11 @@ from typing import Any
 
 from streamgauge.engine.distribution import input_of
 from streamgauge.engine.operator import Arrays, Out, PageOperator, Site, page_module
-from streamgauge.engine.page_operators import compiled_of, taken
-from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.page_operators import compiled_of, taken, taken_in_part
+from streamgauge.engine.progress import StreamRun
 from streamgauge.engine.reading import Wanted
 from streamgauge.engine.stalled import Stage, Stalled, Who, goes_on, is_wanted
+from streamgauge.engine.stream_inputs import StreamState
 from streamgauge.engine.turns import turn
 from streamgauge.kernel.passing_names import PassingNames
 from streamgauge.log.journal import Journal
@@ -88,23 +89,19 @@ class Readers:
                 module = page_module(technique(name.partition("/")[0]))
                 operator = module.restored("", one.values, dict(one.arrays))
                 if compiled_of(site, registry, name, queries, operator):
-                    columns = taken(site, registry, {name: queries}, site.shard)
-                    given += _missed(site, registry, operator, one, columns, epoch)
+                    runs = _runs(site, registry, {name: queries}, one)
+                    given += _missed(site, runs, operator, one.since, epoch)
                     found[name] = operator
             del self.stalled[name]
         return found, given
 
 
-def _missed(
-    site: Site,
-    registry: Registry,
-    operator: PageOperator,
-    stalled: StalledReader,
-    columns: Mapping[str, Wanted],
-    epoch: int,
-) -> list[Out]:
-    """What an operator answers of the epochs since it stalled, given what it takes of streams."""
-    runs = {
+def _runs(
+    site: Site, registry: Registry, asked: Mapping[str, list[Standing]], stalled: StalledReader
+) -> dict[str, StreamRun]:
+    """Streams as they were when an operator stalled, with the columns that it takes of them."""
+    columns, logged = taken(site, registry, asked, site.shard), taken_in_part(registry, asked)
+    return {
         name: StreamRun(
             site.home,
             site.shard,
@@ -112,14 +109,19 @@ def _missed(
             registry,
             StreamState.at(stalled.stages[name]),
             others=columns.get(name, Wanted()),
+            logged=logged.get(name, {}),
         )
         for name, stream in registry.streams.items()
         if name in stalled.stages
     }
+
+
+def _missed(
+    site: Site, runs: dict[str, StreamRun], operator: PageOperator, since: int, epoch: int
+) -> list[Out]:
+    """What an operator answers of the epochs before one."""
     given: list[Out] = []
-    journal = Journal(site.home)
-    for number in range(stalled.since, epoch):
-        page = journal.page(number)
+    for page in map(Journal(site.home).page, range(since, epoch)):
         for run in runs.values():
             run.advance(page)
         given += operator.advance(runs, page)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from streamgauge.engine.operator import Arrays, PageOperator, page_module
-from streamgauge.engine.progress import StreamState
 from streamgauge.engine.stalling import Readers, StalledReader
 from streamgauge.engine.state_files import StateFiles, naming, read_packed
+from streamgauge.engine.stream_inputs import StreamState
 from streamgauge.engine.stream_state import pack_stream, unpack_stream
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import damaged

@@ -14,11 +14,11 @@ from streamgauge.engine.calendar import Calendar
 from streamgauge.engine.distribution import REPLICATED, SINGLE, input_of
 from streamgauge.engine.naming import Series, pack_combiner, unpack_combiner
 from streamgauge.engine.operator import Arrays, Operator, fed_module
-from streamgauge.engine.progress import InputState, StreamState
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.stalled import Stalled
+from streamgauge.engine.stream_inputs import InputState, StreamState
 from streamgauge.engine.unusable import Tally
-from streamgauge.kernel.columns import Interner
+from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.kernel.passing_names import PassingNames
 from streamgauge.kernel.wire import Packed, pack
 from streamgauge.plan.table_key import TableKey
@@ -143,10 +143,20 @@ def _apart(held: InputState, *, rounded: bool = False) -> dict[str, InputState]:
         name = input_of(piece.key)
         for into in (name, SINGLE) if rounded and _sums_all(piece.key) else (name,):
             if into not in found:
-                words = {column: Interner.of(known.values) for column, known in held.words.items()}
-                found[into] = InputState(words, waiting=held.waiting.take(slice(None)))
+                found[into] = _copied(held)
         found[name].pieces[text] = piece
     return found
+
+
+def _copied(held: InputState) -> InputState:
+    """The names of an input, and its rows that wait, without its work."""
+    words = {column: Interner.of(known.values) for column, known in held.words.items()}
+    series = Series(
+        Interner.of(held.series.names.values),
+        Combiner(Interner.of(held.series.combiner.interner.values)),
+        list(held.series.local),
+    )
+    return InputState(words, series, held.waiting.take(slice(None)))
 
 
 def _sums_all(key: Key) -> bool:

@@ -14,10 +14,9 @@ from streamgauge.kernel.time import Instant, duration_text, instant_text
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.log.lock import held
-from streamgauge.plan.bounds import bounded
-from streamgauge.plan.latest import deferred
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing, streams_of
+from streamgauge.plan.technique import technique_of
 from streamgauge.streams.stream import Stream
 
 
@@ -99,8 +98,8 @@ class Reasons:
             return self._with_job(
                 f"it was registered FROM NOW and counts rows after {instant_text(born)}; {complete}"
             )
-        if isinstance(asked, Query) and deferred(asked) and not bounded(asked, self._stream(name)):
-            return self._with_job(f"it is evaluated when the next row arrives; {complete}")
+        if awaited := technique_of(standing).awaits(standing):
+            return self._with_job(f"{awaited}; {complete}")
         if asked.answer.kind == "every":
             until = (closed // asked.answer.period + 1) * asked.answer.period
             return self._with_job(f"the next check is at {instant_text(until)}; {complete}", until)

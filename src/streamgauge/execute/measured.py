@@ -14,10 +14,8 @@ from streamgauge.contracts.contract import Contract
 from streamgauge.engine.kept import Kept, kept
 from streamgauge.execute.measured_promise import promising
 from streamgauge.kernel.time import instant_text
-from streamgauge.plan.bounds import bounded
-from streamgauge.plan.latest import deferred
 from streamgauge.plan.registry import Standing
-from streamgauge.plan.technique import report
+from streamgauge.plan.technique import has_report, report
 from streamgauge.plan.view import View
 from streamgauge.reading import Reader
 from streamgauge.results.change_log import commits
@@ -84,8 +82,7 @@ def _numbers(reader: Reader, standing: Standing) -> list[Line]:
 
 def _deferred(reader: Reader, standing: Standing) -> list[Line]:
     """Regimes, models, evaluations saved and deadlines of a deferred query."""
-    stream = reader.registry().stream(standing.query.stream)
-    if not deferred(standing.query) or bounded(standing.query, stream):
+    if not has_report(standing, "deferrals"):
         return []
     cells = reader.deferrals(standing.name)
     timed = pc.sum(pc.equal(cells["regime"], "timer")).as_py() or 0

@@ -6,13 +6,11 @@ from dataclasses import replace
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.operators.evaluate import type_of
-from streamgauge.plan.bounds import bounded
 from streamgauge.plan.former_offers import offer_now
-from streamgauge.plan.latest import deferred
 from streamgauge.plan.nodes import Numbers
 from streamgauge.plan.registry import Registry, Standing, Taken
 from streamgauge.plan.standing_queries import StandingQueries
-from streamgauge.plan.summary import named_model
+from streamgauge.plan.technique import technique_of
 from streamgauge.streams.schema import Schema
 
 
@@ -40,9 +38,7 @@ def answers_as_rows(standing: Standing, registry: Registry) -> Numbers:
     )
     if query.window is not None:
         query = replace(query, window=query.resolve(registry.windows))
-    sure = 1.0 - named_model(standing.model).guarantee.delta if standing.model else 1.0
-    if deferred(query) and not bounded(query, registry.stream(query.stream)):
-        sure = query.contract.confidence
+    sure = technique_of(standing).confidence(registry, standing)
     ends = (("value", "float"), ("low", "float"), ("high", "float"))
     schema = Schema(groups + ends)
     return Numbers(query, standing.model, sure, schema, standing.technique)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from streamgauge.plan.explaining import route_lines
+from streamgauge.plan.planned_charges import planned, words
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.standing_queries import StandingQueries
 from streamgauge.plan.technique import technique_of
+from streamgauge.plan.view import View
 
 
 def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
@@ -17,8 +20,18 @@ def explain(registry: Registry, name: str, *, shards: int, epoch: int) -> str:
         asked = StandingQueries(registry.queries)
         asked[name] = replace(standing, suspended=None)
         registry = replace(registry, queries=asked)
-    told = technique_of(standing).explain(registry, registry.query(name), shards)
-    return "\n".join([title(standing, epoch), _body(told.tree), *told.closing])
+    known = technique_of(standing)
+    told, routes = (
+        known.explain(registry, registry.query(name), shards),
+        known.routes(registry, standing),
+    )
+    causes = [] if isinstance(standing.asked, View) else [_causes(registry, standing)]
+    lines = [title(standing, epoch), _body(told.tree), *route_lines(routes), *causes]
+    return "\n".join([*lines, *told.closing])
+
+
+def _causes(registry: Registry, standing: Standing) -> str:
+    return f"error by cause: {words(planned(registry, standing))}"
 
 
 def title(standing: Standing, epoch: int) -> str:

@@ -24,6 +24,10 @@ _ORDERS = {
 }
 
 
+# Why rows of a query are not split.
+ONE_BUDGET = "one budget chooses among all rows"
+
+
 def promise_lines(asked: Query | View, registry: Registry, shards: int) -> list[str]:
     """What is preferred, the regions, the budget and what becomes of an overload."""
     promise = asked.promise

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from streamgauge.kernel.time import duration_text
 from streamgauge.plan.bidding import taken
 from streamgauge.plan.explain import title
-from streamgauge.plan.explaining import scan_note
+from streamgauge.plan.explaining import route_lines, scan_note
 from streamgauge.plan.freshness import told
 from streamgauge.plan.keeping import changing_in, retained, scan_of
 from streamgauge.plan.memory import growing, growth, memory_of, own_memory
@@ -49,7 +49,9 @@ def _placed(view: View, registry: Registry, shards: int) -> list[str]:
     standing = registry.queries.get(view.name)
     if standing is None or standing.asked != view:
         standing = Standing(0, view, technique=taken(view, Statistics.of(registry, view)).technique)
-    return technique_of(standing).place(registry, view, shards)
+    known = technique_of(standing)
+    routes = known.routes(registry, standing)
+    return [*known.place(registry, view, shards), *route_lines(routes)]
 
 
 def _growth(streams: tuple[str, ...]) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from streamgauge.kernel.time import duration_text
+from streamgauge.plan.distribution import Distribution
 from streamgauge.plan.freshness import told
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
@@ -34,6 +35,11 @@ def fed_explanation(
     fresh = told(query, [stream], registry.windows)
     tree = [(depth, text, note) for depth, (text, note) in enumerate(lines)]
     return Explanation(tree, [*closing, *([fresh] if fresh else [])])
+
+
+def route_lines(routes: Mapping[str, Distribution]) -> list[str]:
+    """How the rows of each stream reach the shards."""
+    return [f"rows of {stream}: {route}" for stream, route in routes.items()]
 
 
 def plain_columns(query: Query, read: Iterable[str | None]) -> tuple[str, ...]:

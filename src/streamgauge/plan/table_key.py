@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from streamgauge.kernel.hashing import stable_hash
 from streamgauge.operators.predicate import Predicate
+from streamgauge.plan.distribution import Distribution, HashBy, Merged, Replicated, Singleton
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
 from streamgauge.plan.technique import Columns, Key
@@ -62,27 +63,31 @@ class TableKey(Key):
         return self.exact and not self.born
 
     @property
-    def single(self) -> bool:
-        """Exact sums over all rows are on one shard."""
-        return self.exact and not self.group_by
-
-    @property
-    def hashed_by(self) -> tuple[str, ...]:
-        """The columns whose hash says which shard needs a row; none: all shards need it.
+    def distribution(self) -> Distribution:
+        """Rows go by their group; where there is none, exact sums go to one shard.
 
         The newest rows of a stream are those of all groups; the newest of each key can be told
         from the rows of its group alone where a key lies in one group.
         """
+        if not self.group_by:
+            return Merged() if self.exact else Singleton(self._alone())
         if self.kind == "ring" and not set(self.group_by) <= set(self.by):
-            return ()
-        return self.group_by
+            return Replicated(f"the newest {self.rows} rows are those of all groups")
+        return Merged(self.group_by) if self.merges else HashBy(self.group_by)
+
+    def _alone(self) -> str:
+        """Why rows without groups cannot be split."""
+        if self.kind == "ring":
+            return "the newest rows are those of the whole stream"
+        if self.synopsis:
+            return "one sketch takes all rows in order"
+        return "rounded sums depend on the order of all rows"
 
     def place(self, shards: int) -> str:
-        """Where the table is kept and which rows reach it, in words."""
+        """Where the table is kept, in words."""
         if not self.group_by:
             return f"shard {self.owner(shards)}"
-        hashed = f"rows hashed by {', '.join(self.hashed_by)}"
-        return f"groups over {shards} shards, {hashed if self.hashed_by else 'each reads all rows'}"
+        return f"groups over {shards} shards"
 
     def predicate(self) -> Predicate | None:
         """The filter as a value."""

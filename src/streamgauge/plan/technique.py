@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.loading import load
+from streamgauge.plan.distribution import Distribution, Replicated
 
 if TYPE_CHECKING:
     from streamgauge.contracts.contract import Contract
@@ -37,6 +38,7 @@ TECHNIQUES = (
     "streamgauge.work.promise.aggregates_technique",
     "streamgauge.work.selections.technique",
     "streamgauge.work.relations.technique",
+    "streamgauge.work.relations.partitioned",
     "streamgauge.work.promise.joins_technique",
     "streamgauge.work.promise.selections_technique",
 )
@@ -53,9 +55,9 @@ class Columns:
 class Key:
     """What queries must agree in to share an operator; its text names the operator's state.
 
-    `technique` names the technique it is of. `hashed_by` are the columns whose hash says which
-    shard needs a row; none: all shards need it. `keyed` says whether the operator tells the series
-    of a stream apart, `merges` whether it can take rows that somebody else has added up.
+    `technique` names the technique it is of. `distribution` says how rows reach the operator,
+    `keyed` whether it tells the series of a stream apart, `merges` whether it can take rows that
+    somebody else has added up.
     """
 
     __slots__ = ()
@@ -63,14 +65,9 @@ class Key:
     technique: ClassVar[str] = ""
 
     @property
-    def hashed_by(self) -> tuple[str, ...]:
-        """Columns that rows are hashed by."""
-        return ()
-
-    @property
-    def single(self) -> bool:
-        """Whether one shard has the operator, and sums serve it as well as rows."""
-        return False
+    def distribution(self) -> Distribution:
+        """How rows reach the operator."""
+        return Replicated("its technique does not say which rows a shard needs")
 
     @property
     def keyed(self) -> bool:
@@ -89,6 +86,14 @@ class Key:
     def reads(self, schema: Schema, queries: Sequence[Standing]) -> Columns:
         """The columns that are read of a stream."""
         return Columns()
+
+    def series_of(self, standing: Standing) -> tuple[str, ...] | None:
+        """The series whose rows a query needs, where shards subscribe to series; None: all."""
+        return None
+
+    def shard_of(self, standing: Standing, shards: int) -> int:
+        """The shard that answers a query, where shards subscribe to series."""
+        return standing.id % shards
 
     def lives_on(self, shard: int, shards: int) -> bool:
         """Whether a shard has a part in the work."""
@@ -116,10 +121,16 @@ class NamedKey(Key):
 
 @dataclass(frozen=True, slots=True)
 class PlannedCharge:
-    """A cause that can widen an answer, and its share of the chance to fail."""
+    """A cause that can widen an answer, and its share of the error that is owed.
+
+    `within` is its share of the width, in the units of the contract; None: it has none, and widens
+    an answer beyond what is owed. `instead` names the cause in whose place it may stand.
+    """
 
     by: str
     delta: float = 0.0
+    within: float | None = None
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +170,9 @@ class Technique:
     `operators` is the module of its operators. With `fed` the engine hands them the rows of one
     stream; otherwise they read the pages of their streams. With `rows` it answers views, otherwise
     queries of numbers. With `budgeted` it may leave rows out, and is asked about queries with a
-    work budget alone. `reports` are functions over a data directory, by name, as
+    work budget alone. With `over_time` its contract is owed over the ticks with rows, not to each
+    answer; with `of_bounds` the width of an answer follows from bounds that sources keep, which
+    follow from the contracts. `reports` are functions over a data directory, by name, as
     "module:function"; `meter` names a class that turns what the operators measured into records of
     the journal.
     """
@@ -169,6 +182,8 @@ class Technique:
     fed: ClassVar[bool] = True
     rows: ClassVar[bool] = False
     budgeted: ClassVar[bool] = False
+    over_time: ClassVar[bool] = False
+    of_bounds: ClassVar[bool] = False
     reports: ClassVar[Mapping[str, str]] = {}
     meter: ClassVar[str] = ""
 
@@ -203,9 +218,26 @@ class Technique:
         """
         return {}
 
+    def routes(self, registry: Registry, standing: Standing) -> Mapping[str, Distribution]:
+        """How the rows of each stream reach the operator of a query."""
+        return {standing.query.stream: self.key(registry, standing).distribution}
+
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The causes by which the technique itself can widen the answers of a query."""
         return ()
+
+    def exact(self, registry: Registry, standing: Standing) -> bool:
+        """Whether the technique itself widens no answer of a query."""
+        return not self.charges(registry, standing)
+
+    def confidence(self, registry: Registry, standing: Standing) -> float:
+        """How surely the interval of each answer holds the value."""
+        charges = self.charges(registry, standing)
+        return 1.0 - max((charge.delta for charge in charges), default=0.0)
+
+    def awaits(self, standing: Standing) -> str:
+        """What a query waits for that nothing keeps from answering; empty: its next check."""
+        return ""
 
     def sees_silence(self, registry: Registry, standing: Standing) -> bool:
         """Whether a silent series makes the answers of a query uncertain."""
@@ -218,13 +250,6 @@ class Technique:
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """Where the work of a query of rows is done, as lines of EXPLAIN."""
         return []
-
-
-def load(path: str) -> Any:
-    """A module, or what it has: "module" or "module:name"."""
-    module, _, name = path.partition(":")
-    found = import_module(module)
-    return getattr(found, name) if name else found
 
 
 @lru_cache(maxsize=1)
@@ -269,6 +294,11 @@ def technique(name: str) -> Technique:
 def technique_of_state(text: str) -> Technique:
     """The technique whose operator has stored its state under a name."""
     return next(known for known in techniques() if known.owns(text))
+
+
+def has_report(standing: Standing, name: str) -> bool:
+    """Whether a report tells of a query."""
+    return name in technique_of(standing).reports
 
 
 def report(name: str) -> Any:

@@ -21,9 +21,8 @@ from streamgauge.audit import report
 from streamgauge.audit.auditor import FOLDER
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import StreamgaugeError
-from streamgauge.plan.latest import deferred
-from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.technique import has_report
 from streamgauge.plan.view import View
 from streamgauge.results.change_log import epochs_after
 from streamgauge.results.row_blocks import epoch_rows
@@ -253,7 +252,7 @@ class Views:
 def _saved(gauge: Gauge, registry: Registry) -> dict[str, float]:
     """Share of checks that needed no evaluation, by deferred query."""
     standing = registry.queries.values()
-    if not any(isinstance(one.asked, Query) and deferred(one.asked) for one in standing):
+    if not any(has_report(one, "deferrals") for one in standing):
         return {}
     summed = (
         gauge.deferrals()

@@ -23,10 +23,9 @@ from streamgauge.engine.catalog import registry_at
 from streamgauge.kernel.time import Instant
 from streamgauge.log.dead_letters import count_letters
 from streamgauge.log.journal import Journal, Page
-from streamgauge.plan.latest import deferred
-from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.shadows import is_shadow
+from streamgauge.plan.technique import has_report
 from streamgauge.reading import Reader
 from streamgauge.results.change_log import commits, epoch_answers
 from streamgauge.results.row_blocks import epoch_row_counts
@@ -193,7 +192,7 @@ class Figures:
         due = self._seen.epoch != self._standings.epoch and time.monotonic() >= self._again
         if self._reading is None and due:
             spares = any(
-                isinstance(standing.asked, Query) and deferred(standing.asked)
+                has_report(standing, "deferrals")
                 for standing in self._seen.registry.queries.values()
             )
             self._reading = self._pool.submit(self._newest, spares)

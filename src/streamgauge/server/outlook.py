@@ -10,18 +10,14 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
 
 from streamgauge.contracts.answer import Answer, Charge, finite
-from streamgauge.contracts.causes import FILTER, PROMISING
 from streamgauge.contracts.contract import Contract
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.time import instant_text
 from streamgauge.log.journal import Journal, Page
-from streamgauge.plan.bounds import bounded
-from streamgauge.plan.latest import deferred
-from streamgauge.plan.query import Query as Asked
+from streamgauge.plan.planned_charges import planned
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.shadows import EXACT_SHADOW
-from streamgauge.plan.summary import named_model
-from streamgauge.plan.technique import report
+from streamgauge.plan.technique import PlannedCharge, has_report, report, technique_of
 from streamgauge.results.change_log import commits
 from streamgauge.server.access import Name, Reader
 from streamgauge.server.desk import AtDesk, Desk
@@ -131,6 +127,8 @@ def _owed(contract: Contract, answer: Answer | None) -> Charge:
 
 def _in_units(contract: Contract, within: float, answer: Answer | None) -> float:
     """A half-width of a contract as a width in units of the answer."""
+    if within == float("inf"):
+        return within
     if contract.tolerance in ("exact", "absolute"):
         return 2.0 * within
     if contract.tolerance == "relative" and answer is not None and answer.value is not None:
@@ -143,7 +141,7 @@ def _chance(contract: Contract) -> float:
 
 
 def planned_charges(registry: Registry, standing: Standing, answer: Answer | None) -> list[Charge]:
-    """Who was given how much of the error that is owed, as EXPLAIN says it in words.
+    """The causes that have a share of the error that is owed, as EXPLAIN names them.
 
     Parameters
     ----------
@@ -154,42 +152,35 @@ def planned_charges(registry: Registry, standing: Standing, answer: Answer | Non
     answer
         Its newest answer, in whose units a share of the value is told.
     """
-    asked = standing.asked
-    contract = asked.contract
-    if not isinstance(asked, Asked) or contract.tolerance == "exact":
+    contract = standing.asked.contract
+    granted = [c for c in planned(registry, standing) if c.within is not None]
+    if contract.tolerance == "exact" or (not granted and technique_of(standing).rows):
         return []
+    spent = [_charge(contract, charge, answer) for charge in _standing_in(granted, answer)]
     whole, chance = _in_units(contract, contract.within, answer), _chance(contract)
-    if asked.promise is not None:
-        return [Charge.even(PROMISING, float("inf"), chance)]
-    if standing.model:
-        return _of_synopsis(standing, contract, answer)
-    if not asked.parts and bounded(asked, registry.stream(asked.stream)):
-        spent = 0.0 if asked.select.name == "count" else whole
-        return _with_rest(FILTER, spent, 0.0, whole, chance)
-    if deferred(asked):
-        # Which regime it is may change with costs; the newest answer says which one it was.
-        held = [charge for charge in answer.charges if DEFERRAL in charge.by] if answer else []
-        return [Charge.even(held[0].by if held else DEFERRAL, whole, chance)]
-    spared = _in_units(contract, min(asked.answer.by, contract.within), answer)
-    return _with_rest("small moves", spared, 0.0, whole, chance)
-
-
-def _of_synopsis(standing: Standing, contract: Contract, answer: Answer | None) -> list[Charge]:
-    model = named_model(standing.model)
-    law = model.guarantee
-    whole, chance = _in_units(contract, contract.within, answer), _chance(contract)
-    spent = whole
-    if law.law == contract.tolerance == "relative" and finite(whole) is not None:
-        spent = _in_units(contract, law.epsilon, answer)
-    return _with_rest(model.name, spent, law.delta, whole, chance)
-
-
-def _with_rest(by: str, width: float, delta: float, whole: float, chance: float) -> list[Charge]:
-    """A charge, and what the plan keeps back beside it."""
+    width, delta = sum(part.width for part in spent), sum(part.delta for part in spent)
+    # What the plan keeps back beside them.
     left = max(0.0, whole - width) if finite(whole) is not None else 0.0
     spare = max(0.0, round(chance - delta, DIGITS))
-    spent = [Charge.even(by, width, delta)] if width > 0.0 or delta > 0.0 else []
+    spent = [part for part in spent if part.width > 0.0 or part.delta > 0.0]
     return [*spent, Charge.even("kept back", left, spare)] if left or spare else spent
+
+
+def _charge(contract: Contract, planned: PlannedCharge, answer: Answer | None) -> Charge:
+    assert planned.within is not None, "no share of the width was granted"
+    width = _in_units(contract, planned.within, answer)
+    return Charge.even(planned.by, width, round(planned.delta, DIGITS))
+
+
+def _standing_in(planned: list[PlannedCharge], answer: Answer | None) -> list[PlannedCharge]:
+    """Of causes that stand for each other those that the answer names."""
+    named = {charge.by for charge in answer.charges} if answer else set()
+    replaced = {charge.instead for charge in planned if charge.by in named}
+    return [
+        charge
+        for charge in planned
+        if charge.by not in replaced and (not charge.instead or charge.by in named)
+    ]
 
 
 @router.get("/queries/{name}/deferrals", response_model=Rows)
@@ -200,8 +191,7 @@ def deferrals(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 200,
 ) -> Response:
     """What the cells of a deferred query are doing: regime, model, evaluations, next deadline."""
-    asked = desk.catalog.expected().query(name).asked
-    if not (isinstance(asked, Asked) and deferred(asked)):
+    if not has_report(desk.catalog.expected().query(name), "deferrals"):
         # Others have no cells, and the state need not be read to know it.
         return said(rows_of(desk, report("deferral columns").empty_table(), limit))
     return said(rows_of(desk, cells_of(desk.gauge, name), limit))

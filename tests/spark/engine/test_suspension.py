@@ -17,7 +17,7 @@ pytestmark = pytest.mark.jvm
 # In the order of techniques. The last kinds are of operators that no other query shares.
 KINDS = (
     "fails", "exits", "exhausts", "exceeds", "recurses", "fails", "exits",
-    "dies", "spins", "exceeds", "recurses", "loops", "exits",
+    "dies", "spins", "exceeds", "recurses", "loops", "exits", "exhausts",
 )  # fmt: skip
 CODES = {
     "fails": "ZeroDivisionError",

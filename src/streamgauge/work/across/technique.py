@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.kernel.hashing import stable_hash
+from streamgauge.plan.distribution import Distribution, Singleton
 from streamgauge.plan.offer import Bid, Refusal, Statistics
+from streamgauge.plan.planned_charges import of_sketch
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.summary import named_model
 from streamgauge.plan.technique import Columns, Explanation, NamedKey, PlannedCharge, Technique
 from streamgauge.work.across.explain import across_budget, across_lines
 from streamgauge.work.across.offers import sketches
+
+WHY = "the sketches of all streams are combined in one place"
 
 
 class Across(Technique):
@@ -41,12 +44,13 @@ class Across(Technique):
             found[part.stream] = Columns(words=tuple(dict.fromkeys((*known, *part.columns))))
         return found
 
+    def routes(self, registry: Registry, standing: Standing) -> Mapping[str, Distribution]:
+        """One shard puts the sketches of all streams together."""
+        return dict.fromkeys([part.stream for part in standing.query.parts], Singleton(WHY))
+
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The error of the sketch."""
-        model = named_model(standing.model)
-        if model.guarantee.law == "exact":
-            return ()
-        return (PlannedCharge(model.name, model.guarantee.delta),)
+        return of_sketch(standing)
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """One branch for each stream."""

@@ -10,6 +10,7 @@ from typing import ClassVar
 from streamgauge.contracts.causes import FILTER
 from streamgauge.contracts.guarantee import EXACT, Guarantee
 from streamgauge.plan.bounds import ANSWERED, bounds_budget, bounds_lines
+from streamgauge.plan.distribution import Distribution, Replicated
 from streamgauge.plan.explaining import fed_explanation, shared_words
 from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
 from streamgauge.plan.query import Query
@@ -35,6 +36,11 @@ class BoundsKey(Key):
     technique: ClassVar[str] = "source bounds"
 
     @property
+    def distribution(self) -> Distribution:
+        """Groups of a shard are made of any series."""
+        return Replicated("every shard keeps the bounds of all series")
+
+    @property
     def keyed(self) -> bool:
         """Bounds are of series."""
         return True
@@ -53,6 +59,7 @@ class SourceBounds(Technique):
 
     name = BoundsKey.technique
     operators = "streamgauge.work.bounds.operator"
+    of_bounds = True
 
     def offer(self, asked: Query, statistics: Statistics) -> Bid:
         """The width that is owed, for sure; it is shared out among the sources."""
@@ -80,7 +87,9 @@ class SourceBounds(Technique):
 
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The bounds; what is counted has none."""
-        return () if standing.query.select.name == "count" else (PlannedCharge(FILTER),)
+        if standing.query.select.name == "count":
+            return ()
+        return (PlannedCharge(FILTER, within=standing.query.contract.within),)
 
     def sees_silence(self, registry: Registry, standing: Standing) -> bool:
         """An agent that is away keeps no bound."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
 from streamgauge.contracts.causes import BY_TIMER, BY_WATCH
 from streamgauge.contracts.contract import Contract
 from streamgauge.contracts.guarantee import EXACT, Guarantee
+from streamgauge.plan.distribution import Distribution, Replicated
 from streamgauge.plan.explain_deferral import deferral_budget, deferral_lines
 from streamgauge.plan.explaining import exact_budget, fed_explanation, shared_words
 from streamgauge.plan.latest import deferred
@@ -38,6 +39,11 @@ class DeferralKey(Key):
     technique: ClassVar[str] = "deferral"
 
     @property
+    def distribution(self) -> Distribution:
+        """Models of series are shared by all cells, whichever shard has them."""
+        return Replicated("models of movement follow every series")
+
+    @property
     def keyed(self) -> bool:
         """Models are of series."""
         return True
@@ -60,6 +66,7 @@ class Deferral(Technique):
 
     name = DeferralKey.technique
     operators = "streamgauge.work.deferral.opening"
+    over_time = True
     reports: ClassVar[Mapping[str, str]] = {
         "deferrals": "streamgauge.work.deferral.report:deferrals",
         "deferral columns": "streamgauge.work.deferral.report:DEFERRALS",
@@ -88,8 +95,18 @@ class Deferral(Technique):
         contract = standing.query.contract
         if contract.tolerance == "exact":
             return ()
-        names = (BY_WATCH,) if standing.query.regime == "watch" else (BY_WATCH, BY_TIMER)
-        return tuple(PlannedCharge(name, 1.0 - contract.confidence) for name in names)
+        watch = PlannedCharge(BY_WATCH, 1.0 - contract.confidence, contract.within)
+        if standing.query.regime == "watch":
+            return (watch,)
+        return watch, replace(watch, by=BY_TIMER, instead=BY_WATCH)
+
+    def confidence(self, registry: Registry, standing: Standing) -> float:
+        """The share of ticks that is owed."""
+        return standing.query.contract.confidence
+
+    def awaits(self, standing: Standing) -> str:
+        """Silence is not looked at."""
+        return "it is evaluated when the next row arrives"
 
     def sees_silence(self, registry: Registry, standing: Standing) -> bool:
         """A silent series may have moved."""

@@ -35,7 +35,7 @@ class LatestOperator(Seated):
 
     def mine(self, bench: Bench) -> Callable[[Standing], bool]:
         """Queries are on shards by their numbers."""
-        return lambda standing: standing.id % bench.shards == bench.shard
+        return lambda standing: self.key.shard_of(standing, bench.shards) == bench.shard
 
     def compile(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> Compiled:
         """Queries and their members, which get names."""
@@ -77,7 +77,7 @@ class LatestOperator(Seated):
         if self.key.y is not None:
             self.y = with_room(self.y, n_series)
         given: Floats = walk(
-            arrivals(rows, (self.key.x, self.key.y, None), bench.sid, _NO_KEYS),
+            arrivals(rows, (self.key.x, self.key.y, None), bench.sid, _NO_KEYS, bench.calendar),
             span,
             bench.revises,
             bench.stream.expected_gap or 0,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from streamgauge.plan.distribution import Distribution, Subscribed
 from streamgauge.plan.explaining import exact_budget, fed_explanation, shared_words
 from streamgauge.plan.offer import Bid, Refusal, Statistics, exact_offer
 from streamgauge.plan.query import Query
@@ -27,6 +28,11 @@ class LatestKey(Key):
     technique: ClassVar[str] = "latest values"
 
     @property
+    def distribution(self) -> Distribution:
+        """A shard needs the rows of the series that its queries list."""
+        return Subscribed()
+
+    @property
     def keyed(self) -> bool:
         """Values are of series."""
         return True
@@ -34,6 +40,10 @@ class LatestKey(Key):
     def text(self) -> str:
         """Name of the state of this operator."""
         return json.dumps([STATE, self.x, self.y])
+
+    def series_of(self, standing: Standing) -> tuple[str, ...] | None:
+        """The series that a query lists."""
+        return standing.query.series
 
     def reads(self, schema: Schema, queries: Sequence[Standing]) -> Columns:
         """Its columns as numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -9,7 +10,8 @@ from streamgauge.contracts.causes import PROMISING
 from streamgauge.contracts.contract import Contract
 from streamgauge.contracts.guarantee import Guarantee
 from streamgauge.kernel.time import duration_text
-from streamgauge.plan.explain_promise import promise_lines
+from streamgauge.plan.distribution import Distribution, Singleton
+from streamgauge.plan.explain_promise import ONE_BUDGET, promise_lines
 from streamgauge.plan.explaining import fed_explanation, plain_columns
 from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
 from streamgauge.plan.promise_check import sources_of
@@ -70,9 +72,13 @@ class BudgetedAggregates(Technique):
         read = plain_columns(query, (*where, column_of(query.promise), query.select.x))
         return {query.stream: Columns(words=read)}
 
+    def routes(self, registry: Registry, standing: Standing) -> Mapping[str, Distribution]:
+        """One shard spends the budget."""
+        return dict.fromkeys([standing.query.stream], Singleton(ONE_BUDGET))
+
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The rows that were not looked at."""
-        return (PlannedCharge(PROMISING, 1.0 - standing.query.contract.confidence),)
+        return (PlannedCharge(PROMISING, 1.0 - standing.query.contract.confidence, math.inf),)
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """The sample, its budget and its interval."""

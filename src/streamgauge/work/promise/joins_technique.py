@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.plan.allowances import kind_of
+from streamgauge.plan.distribution import Distribution, Replicated, Singleton
 from streamgauge.plan.explain_promise import promise_lines
 from streamgauge.plan.offer import Bid, Refusal, Statistics, row_offer
 from streamgauge.plan.promising import is_spread, join_owner, join_plan
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Columns, NamedKey, Technique
 from streamgauge.plan.view import View
+
+# Why rows are not split.
+CHOICE = "the pairs of all keys compete for the budget"
+MIXED = "the key is not selected, so equal rows of different keys must meet"
 
 
 class BudgetedJoins(Technique):
@@ -49,6 +54,13 @@ class BudgetedJoins(Technique):
             used |= {name for name in names if f"{side.alias}.{name}" in above}
             found.setdefault(side.stream, set()).update(used)
         return {name: Columns(words=tuple(sorted(used))) for name, used in found.items()}
+
+    def routes(self, registry: Registry, standing: Standing) -> Mapping[str, Distribution]:
+        """Every shard chooses among all pairs; a join that does not select its key is on one."""
+        plan = join_plan(standing.view)
+        assert plan is not None, "served"
+        route = Replicated(CHOICE) if is_spread(plan) else Singleton(MIXED)
+        return dict.fromkeys(standing.view.streams, route)
 
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """Which shards take part, and the budget."""

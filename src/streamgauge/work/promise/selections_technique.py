@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 
 from streamgauge.plan.allowances import kind_of
-from streamgauge.plan.explain_promise import promise_lines
+from streamgauge.plan.distribution import Distribution, Singleton
+from streamgauge.plan.explain_promise import ONE_BUDGET, promise_lines
 from streamgauge.plan.offer import Bid, Refusal, Statistics, row_offer
 from streamgauge.plan.promising import selection_plan
 from streamgauge.plan.registry import Registry, Standing
@@ -45,6 +46,10 @@ class BudgetedSelections(Technique):
         exprs = [*plan.where, *(expr for _, expr in plan.items)]
         used = {plan.column, *(name for expr in exprs for name in expr.columns())}
         return {plan.stream: Columns(words=tuple(sorted(used - {""})))}
+
+    def routes(self, registry: Registry, standing: Standing) -> Mapping[str, Distribution]:
+        """One shard spends the budget."""
+        return dict.fromkeys(standing.view.streams, Singleton(ONE_BUDGET))
 
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """The budget."""

@@ -35,7 +35,7 @@ class ViewOperator(PageOperator):
 
     def compile(self, site: Site, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the views."""
-        self.run = ViewRun(site.home, registry, list(queries), self.state)
+        self.run = ViewRun(site, registry, list(queries), self.state)
 
     def adopt(self, other: ViewOperator) -> None:
         """Take over what another copy has compiled."""

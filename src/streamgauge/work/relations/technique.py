@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.plan.answers_as_rows import alone
+from streamgauge.plan.distribution import Distribution, Singleton
 from streamgauge.plan.explaining import plain_columns
 from streamgauge.plan.nodes import Numbers, Scan
 from streamgauge.plan.offer import Bid, Statistics, row_offer
+from streamgauge.plan.partitioning import placed
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.selections import group_of, shard_with
 from streamgauge.plan.sharing import share
 from streamgauge.plan.technique import Columns, NamedKey, Technique
 from streamgauge.plan.view import View
+
+EARLIER = "it was registered before rows were split; alter it to have them split"
 
 
 class Relations(Technique):
@@ -51,6 +55,12 @@ class Relations(Technique):
                 tuple(dict.fromkeys((*known.words, *more.words))),
             )
         return found
+
+    def routes(self, registry: Registry, standing: Standing) -> Mapping[str, Distribution]:
+        """One shard has all rows of a view, unless they can be split."""
+        why = placed(standing.view.plan)
+        route = Singleton(why if isinstance(why, str) else EARLIER)
+        return dict.fromkeys(standing.view.streams, route)
 
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """Views over the same windows live together."""

@@ -11,7 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.engine.coverage import coverage_at, windows_of
-from streamgauge.engine.progress import UNSTARTED, StreamRun, frontier
+from streamgauge.engine.distribution import columns_of as columns_of_input
+from streamgauge.engine.distribution import logged_input
+from streamgauge.engine.logged_rows import owners_by
+from streamgauge.engine.operator import Site
+from streamgauge.engine.progress import StreamRun, frontier
 from streamgauge.engine.row_answers import RowsGiven
 from streamgauge.engine.store import (
     Store,
@@ -21,7 +25,7 @@ from streamgauge.engine.store import (
     with_history,
     with_rows,
 )
-from streamgauge.log.home import Home
+from streamgauge.engine.stream_inputs import UNSTARTED
 from streamgauge.log.journal import Page
 from streamgauge.operators.delta import Delta, consolidated, joined
 from streamgauge.operators.order_rows import places
@@ -38,6 +42,7 @@ from streamgauge.plan.nodes import (
     to_json,
 )
 from streamgauge.plan.registry import Registry, Standing
+from streamgauge.plan.technique import technique_of
 from streamgauge.plan.view import View
 from streamgauge.streams.stream import Stream
 from streamgauge.windows.window import BEGINNING
@@ -82,20 +87,27 @@ class ViewState:
 
 @dataclass(slots=True)
 class ViewRun:
-    """Views over the same streams, with what is needed to bring them forward."""
+    """Views over the same streams, with what is needed to bring them forward.
 
-    home: Home
+    `split` says of streams whose rows are split between shards how they are.
+    """
+
+    site: Site
     registry: Registry
     views: list[Standing]
     state: ViewState
     _opened: list[Standing] = field(default_factory=list)
     streams: dict[str, Stream] = field(init=False)
+    split: dict[str, str] = field(init=False)
     _asked: list[Numbers] = field(init=False)
     _sources: dict[Numbers, AnswerSource] = field(init=False)
 
     def __post_init__(self) -> None:
         names = {name for standing in self.views for name in standing.view.streams}
         self.streams = {name: self.registry.stream(name) for name in sorted(names)}
+        routes = technique_of(self.views[0]).routes(self.registry, self.views[0])
+        inputs = {name: logged_input(routes.get(name)) for name in self.streams}
+        self.split = {name: by for name, by in inputs.items() if by is not None}
         nodes = (node for standing in self.views for node in standing.view.plan.walk())
         self._asked = list(dict.fromkeys(node for node in nodes if isinstance(node, Numbers)))
         self._sources = {}
@@ -115,9 +127,9 @@ class ViewRun:
         state.born = {who: at for who, at in state.born.items() if who in known}
         state.pending = {who: delta for who, delta in state.pending.items() if who in known}
         for name, stream in streams.items():
-            columns = columns_of(self.views, name)
+            columns = columns_of(self.views, name, self.split.get(name))
             store = state.stores.get(name) or empty_store(stream, columns)
-            state.stores[name] = widened(store, stream, columns, self.home)
+            state.stores[name] = widened(store, stream, columns, self.site.home)
         self._seat_tables()
         old = bool(state.born)
         for standing in fresh:
@@ -157,20 +169,29 @@ class ViewRun:
             if not (again and stream.changes):
                 # Rows that were taken away are gone from a store that others have filled.
                 store = self.state.stores[name]
-                self.state.stores[name], floor = with_history(
-                    store, stream, self.home, before=epoch, since=floor
+                store, floor = with_history(
+                    store, stream, self.site.home, before=epoch, since=floor
                 )
+                self.state.stores[name] = self._mine_of(name, store)
             for standing in self._opened:
                 whole = self.state.whole[standing.id, standing.version]
                 since = floor if standing.view.history else self.state.prev
                 whole[name] = BEGINNING if since <= first else since
+
+    def _mine_of(self, name: str, store: Store) -> Store:
+        """The rows of a stream that this shard works on, and all that are left out."""
+        if name not in self.split:
+            return store
+        columns = columns_of_input(self.split[name])
+        owners = owners_by(store.rows, columns, self.site.home.shards)
+        return store.take((owners == self.site.shard) | ~store.used)
 
     def _answers(self) -> list[AnswerSource]:
         """The queries of numbers that the views read."""
         for node in self._asked:
             if node not in self._sources:
                 state = self.state.numbers[number_key(node)]
-                self._sources[node] = AnswerSource(self.home, self.registry, node, state)
+                self._sources[node] = AnswerSource(self.site.home, self.registry, node, state)
         return list(self._sources.values())
 
     def _held_keys(self) -> list[str]:
@@ -193,12 +214,14 @@ class ViewRun:
         """Take a page's rows; give what came and went up to the instant closed in all streams."""
         state, streams = self.state, self.streams
         for name, stream in streams.items():
-            state.stores[name] = with_rows(state.stores[name], stream, runs[name].brought.batches)
+            brought = runs[name].brought
+            came = brought.logged[self.split[name]] if name in self.split else brought.batches
+            state.stores[name] = with_rows(state.stores[name], stream, came)
         for source in self._answers():
             source.advance(page, runs[source.node.stream].brought)
         now = max(state.prev, frontier(runs, streams))
         step = self.step(now)
-        quiet, state.first = state.first == UNSTARTED, self._first(now)
+        quiet, state.first = state.first == UNSTARTED, self._first(runs, now)
         given = [self._given(step, standing, quiet=quiet) for standing in self.views]
         state.prev, state.held = now, step.held
         self._opened = []
@@ -221,13 +244,13 @@ class ViewRun:
             {source.node: source.changes(state.prev, now) for source in self._answers()},
         )
 
-    def _first(self, now: int) -> int:
+    def _first(self, runs: dict[str, StreamRun], now: int) -> int:
         """Instant of the first row of any stream, once it is closed."""
         if self.state.first != UNSTARTED:
             return self.state.first
-        stores = [store for store in self.state.stores.values() if len(store)]
-        firsts = [int(store.eff[0]) for store in stores if store.eff[0] <= now]
-        return min(firsts, default=UNSTARTED)
+        begun = {name: runs[name].state.first for name in self.streams}
+        firsts = [at * self.streams[n].tick for n, at in begun.items() if at != UNSTARTED]
+        return min((at for at in firsts if at <= now), default=UNSTARTED)
 
     def _given(self, step: Dataflow, standing: Standing, *, quiet: bool) -> RowsGiven | None:
         """What a view gives for a step; one that is paused or stored is worked out, no more.
@@ -353,15 +376,16 @@ def number_key(node: Numbers) -> str:
     return json.dumps(to_json(node))
 
 
-def columns_of(views: Sequence[Standing], stream: str) -> tuple[str, ...]:
-    """Columns of a stream that some views read."""
+def columns_of(views: Sequence[Standing], stream: str, split: str | None = None) -> tuple[str, ...]:
+    """Columns of a stream that some views read, and those that its rows are hashed by."""
     scans = (
         node
         for standing in views
         for node in standing.view.plan.walk()
         if isinstance(node, Scan) and node.stream == stream
     )
-    return tuple(sorted({name for scan in scans for name in scan.schema.names}))
+    hashed = columns_of_input(split) if split is not None else ()
+    return tuple(sorted({*hashed, *(name for scan in scans for name in scan.schema.names)}))
 
 
 def missing_at(step: Dataflow, plan: Node, since: int, at: Ints) -> Ints:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streamgauge.engine.operator import Arrays, Kept, Out, PageOperator, Runs, Site
+from streamgauge.engine.store import Store
 from streamgauge.engine.store_state import pack_store, store_bytes, unpack_store
 from streamgauge.log.journal import Page
 from streamgauge.plan.registry import Registry, Standing
@@ -25,7 +26,7 @@ class SelectionOperator(PageOperator):
         """Build the index of the selections."""
         views = [(standing, _selection(standing)) for standing in queries]
         stream = registry.stream(views[0][1].stream)
-        self.run = SelectionRun(site.home, registry, stream, views, self.state)
+        self.run = SelectionRun(site.home, site.shard, registry, stream, views, self.state)
         self.run.seat()
         self.state = self.run.state
 
@@ -53,7 +54,7 @@ class SelectionOperator(PageOperator):
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows that wait for their tick to close, and how many late rows were left out."""
         pack_store(prefix, self.known.waiting, arrays)
-        return {"missed": self.known.missed}
+        return {"missed": self.known.missed, "alone": self.known.alone}
 
     def kept(self, standing: Standing) -> list[Kept]:
         """Its waiting rows."""
@@ -69,17 +70,25 @@ def opened() -> SelectionOperator:
 
 def restored(prefix: str, values: dict[str, Any], arrays: Arrays) -> SelectionOperator:
     """An operator from its stored state."""
-    return SelectionOperator(SelectionState(unpack_store(prefix, arrays), values["missed"]))
+    waiting = unpack_store(prefix, arrays)
+    return SelectionOperator(_state(waiting, values["missed"], values.get("alone")))
 
 
 def restored_all(values: dict[str, Any], arrays: Arrays) -> dict[str, PageOperator]:
     """All operators of a shard, by key, from state of version 4 or before."""
     return {
         name: SelectionOperator(
-            SelectionState(unpack_store(f"rows/selection/{name}", arrays), missed)
+            _state(unpack_store(f"rows/selection/{name}", arrays), missed, None)
         )
         for name, missed in values.get("rows", {}).get("selections", {}).items()
     }
+
+
+def _state(waiting: Store, missed: int, alone: int | None) -> SelectionState:
+    """A state as stored; an earlier release did not spread rows over shards."""
+    if alone is None:
+        alone = int(waiting.page.max(initial=0))
+    return SelectionState(waiting, missed, alone)
 
 
 def _selection(standing: Standing) -> Selection:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.engine.progress import UNSTARTED, StreamRun
+from streamgauge.engine.distribution import LOCAL
+from streamgauge.engine.progress import StreamRun
 from streamgauge.engine.selected import selected
 from streamgauge.engine.store import Store, empty_store, widened, with_rows
+from streamgauge.engine.stream_inputs import UNSTARTED
 from streamgauge.log.home import Home
 from streamgauge.operators.predicate_index import PredicateIndex
 from streamgauge.plan.nodes import Named
@@ -19,15 +21,20 @@ from streamgauge.results.row_blocks import RowBlock
 from streamgauge.streams.stream import Stream
 
 Ints = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True)
 class SelectionState:
-    """Rows that wait for their tick to close, and late rows left out so far."""
+    """Rows that wait for their tick to close, and late rows left out so far.
+
+    Rows of pages up to `alone` were kept by every shard, each for the selections of its own.
+    """
 
     waiting: Store
     missed: int = 0
+    alone: int = 0
 
 
 @dataclass(slots=True)
@@ -35,6 +42,7 @@ class SelectionRun:
     """Selections of one stream, with what is needed to bring them forward."""
 
     home: Home
+    shard: int
     registry: Registry
     stream: Stream
     views: list[tuple[Standing, Selection]]
@@ -71,7 +79,7 @@ class SelectionRun:
         state = self.state
         assert state is not None, "advance before seat"
         assert self._index is not None, "advance before seat"
-        store = with_rows(state.waiting, self.stream, run.brought.batches)
+        store = with_rows(state.waiting, self.stream, run.brought.logged[LOCAL])
         if run.state.closed == UNSTARTED:
             state.waiting = store
             return []
@@ -85,7 +93,7 @@ class SelectionRun:
         self.state.missed = int(missing[-1]) if len(missing) else self.state.missed
         missing, store = missing[store.used], store.take(store.used)
         functions = self.registry.functions
-        start, query = index.by_row(store.rows, functions)
+        start, query = self._mine(store, *index.by_row(store.rows, functions))
         blocks = []
         for items, ours in self._lists.items():
             if len(self._lists) == 1:
@@ -97,3 +105,14 @@ class SelectionRun:
                 found = begin, of
                 blocks.append(selected(items, store, missing, found, self._active, functions))
         return blocks
+
+    def _mine(self, store: Store, start: Ints, query: Numbers) -> tuple[Ints, Numbers]:
+        """Which selections rows go to: of rows that all shards kept, those that were this one's."""
+        assert self.state is not None, "advance before seat"
+        kept_by_all = store.page <= self.state.alone
+        if not kept_by_all.any():
+            return start, query
+        ids = np.array([standing.id for standing in self._active], np.int64)
+        row = np.repeat(np.arange(len(store)), np.diff(start))
+        here = ~kept_by_all[row] | (ids[query] % self.home.shards == self.shard)
+        return np.append(0, np.cumsum(here))[start], query[here]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from streamgauge.plan.distribution import Distribution, Local
 from streamgauge.plan.offer import Bid, Refusal, Statistics, row_offer
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.selections import selection_of
@@ -29,10 +30,6 @@ class Selections(Technique):
         assert selection is not None, "served"
         return NamedKey(selection.stream)
 
-    def takes(self, standing: Standing, shard: int, shards: int) -> bool:
-        """Selections are spread by their numbers."""
-        return standing.id % shards == shard
-
     def reads(self, registry: Registry, standing: Standing) -> Mapping[str, Columns]:
         """The columns of its conditions, and those that are given."""
         selection = selection_of(standing.view)
@@ -41,9 +38,13 @@ class Selections(Technique):
         used = {name for expr in exprs for name in expr.columns()}
         return {selection.stream: Columns(words=tuple(sorted(used)))}
 
+    def routes(self, registry: Registry, standing: Standing) -> Mapping[str, Distribution]:
+        """No memory: it does not matter where a row is looked at."""
+        return dict.fromkeys(standing.view.streams, Local())
+
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """Selections share an index."""
-        return [f"placed by number over {shards} shards, in the index of selections"]
+        return [f"placed on all of {shards} shards, in the index of selections"]
 
 
 TECHNIQUE = Selections()

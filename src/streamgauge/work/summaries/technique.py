@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from streamgauge.kernel.loading import load
 from streamgauge.kernel.time import duration_text
 from streamgauge.plan.explaining import (
     Step,
@@ -18,11 +19,12 @@ from streamgauge.plan.explaining import (
 )
 from streamgauge.plan.memory import growth
 from streamgauge.plan.offer import Bid, Offer, Refusal, Statistics
+from streamgauge.plan.planned_charges import of_sketch
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
 from streamgauge.plan.table_key import TableKey, owns_table
-from streamgauge.plan.technique import Explanation, PlannedCharge, Technique, load
+from streamgauge.plan.technique import Explanation, PlannedCharge, Technique
 from streamgauge.streams.schema import Schema
 from streamgauge.synopses import choose
 from streamgauge.work.summaries.offers import kept_values, synopsis
@@ -69,10 +71,7 @@ class Summaries(Technique):
 
     def charges(self, registry: Registry, standing: Standing) -> tuple[PlannedCharge, ...]:
         """The error of the sketch."""
-        model = named_model(standing.model)
-        if model.guarantee.law == "exact":
-            return ()
-        return (PlannedCharge(model.name, model.guarantee.delta),)
+        return of_sketch(standing)
 
     def explain(self, registry: Registry, standing: Standing, shards: int) -> Explanation:
         """The aggregate, its sketch, its window and its filter."""

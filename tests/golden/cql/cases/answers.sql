@@ -11,6 +11,7 @@ SELECT * FROM heat;
 --   memory groups: newest answers of heat
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: answers of a query are read as rows
 --   kept back 0 of the error: rows are exact
 
 -- a condition on values
@@ -28,6 +29,7 @@ SELECT sym, value FROM heat WHERE value > 10;
 --   memory groups: newest answers of heat
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: answers of a query are read as rows
 --   kept back 0 of the error: rows are exact
 
 -- computed values have computed bars
@@ -43,6 +45,7 @@ SELECT sym, value * 2 + 1 AS scaled, -value AS less FROM heat;
 --   memory groups: newest answers of heat
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: answers of a query are read as rows
 --   kept back 0 of the error: rows are exact
 
 -- a quotient
@@ -58,6 +61,7 @@ SELECT sym, 100 / value AS turned FROM heat;
 --   memory groups: newest answers of heat
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: answers of a query are read as rows
 --   kept back 0 of the error: rows are exact
 
 -- aggregates of values
@@ -77,6 +81,7 @@ SELECT MAX(value) AS top, AVG(value) AS mean FROM heat;
 --   memory groups: newest answers of heat
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: answers of a query are read as rows
 --   kept back 0 of the error: rows are exact
 
 -- approximate numbers
@@ -92,6 +97,7 @@ SELECT value FROM users;
 --   memory bounded: newest answers of users
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: answers of a query are read as rows
 --   kept back 0 of the error: rows are exact
 
 -- joined with rows
@@ -115,6 +121,7 @@ SELECT t.sym, t.price - h.value AS above FROM trades [NOW] t JOIN heat h ON t.sy
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: answers of a query are read as rows
 --   kept back 0 of the error: rows are exact
 
 -- joined with other numbers
@@ -138,6 +145,7 @@ SELECT h.sym, h.value / u.value AS share FROM heat h CROSS JOIN users u;
 --   memory groups: newest answers of heat
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: answers of a query are read as rows
 --   kept back 0 of the error: rows are exact
 
 -- ordered
@@ -157,6 +165,7 @@ SELECT sym, value FROM heat ORDER BY value DESC LIMIT 3;
 --   memory groups: newest answers of heat
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- a stream of alarms
@@ -176,6 +185,7 @@ SELECT ISTREAM(sym, value) FROM heat WHERE value > 100;
 --   memory groups: newest answers of heat
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: answers of a query are read as rows
 --   kept back 0 of the error: rows are exact
 
 -- one of several numbers
@@ -191,4 +201,5 @@ SELECT value FROM "top[A].high";
 --   memory bounded: newest answers of top[A].high
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: answers of a query are read as rows
 --   kept back 0 of the error: rows are exact

@@ -8,6 +8,8 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE];
 --     Summarise distinct(sym) in Hll(lg_k=15, delta=0.05, seed=2783129463609662)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 0
 --       Window range 1 min                                                          spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%), late rows
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -23,6 +25,8 @@ SELECT COUNT(DISTINCT sym) FROM trades [RANGE 1 MINUTE];
 --     Summarise distinct(sym) in Exact(seed=9001)    spends exact, every value kept, shard 0
 --       Window range 1 min                           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- distinct within an error
@@ -35,6 +39,8 @@ SELECT COUNT(DISTINCT sym) FROM trades [RANGE 1 MINUTE] WITHIN 2 PERCENT EVERY 1
 --     Summarise distinct(sym) in Hll(lg_k=15, delta=0.05, seed=8207140252364758)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 0
 --       Window range 1 min                                                          spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%), late rows
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -50,6 +56,8 @@ SELECT APPROX_COUNT_DISTINCT(saddr || daddr) FROM packets [RANGE 1 MINUTE];
 --     Summarise distinct(saddr || daddr) in Hll(lg_k=15, delta=0.05, seed=6850551201804649)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 2
 --       Window range 1 min                                                                     spends 0, panes of 1 s, from history, not shared
 --         Scan packets (ts, saddr, daddr)                                                      files, tick 1 s, late rows revise 1 min back
+--   rows of packets: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%)
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -62,9 +70,11 @@ SELECT saddr, APPROX_COUNT_DISTINCT(daddr) AS reached FROM packets [RANGE 1 MINU
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 10 s                                                                          owed within 0.02 of the value at 95% confidence
---     Summarise distinct(daddr) by saddr in Hll(lg_k=15, delta=0.05, seed=3152196667361654)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, groups over 4 shards, rows hashed by saddr
+--     Summarise distinct(daddr) by saddr in Hll(lg_k=15, delta=0.05, seed=3152196667361654)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, groups over 4 shards
 --       Window range 1 min                                                                     spends 0, panes of 10 s, from history, not shared
 --         Scan packets (ts, saddr, daddr)                                                      files, tick 1 s, late rows revise 1 min back
+--   rows of packets: hashed by saddr
+--   error by cause: hll (5%)
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -80,6 +90,8 @@ SELECT MEDIAN(price) FROM trades [RANGE 1 MINUTE];
 --     Summarise quantile(price, 0.5) in Exact(seed=9001)    spends exact, every value kept, shard 3
 --       Window range 1 min                                  spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)                           files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- median, about
@@ -92,6 +104,8 @@ SELECT APPROX_MEDIAN(price) FROM trades [RANGE 1 MINUTE];
 --     Summarise quantile(price, 0.5) in Kll(k=326, delta=0.01, seed=3333300617948013)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 3
 --       Window range 1 min                                                               spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (1%), late rows
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -107,6 +121,8 @@ SELECT QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --     Summarise quantile(price, 0.9) in Exact(seed=9001)    spends exact, every value kept, shard 1
 --       Window range 1 min                                  spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                           files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a quantile, about
@@ -119,6 +135,8 @@ SELECT APPROX_QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS
 --     Summarise quantile(price, 0.9) in Kll(k=326, delta=0.01, seed=4239864610266806)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 2
 --       Window range 1 min                                                               spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (1%), late rows
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -134,6 +152,8 @@ SELECT APPROX_PERCENTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] EVERY 10 SECON
 --     Summarise quantile(price, 0.9) in Kll(k=326, delta=0.01, seed=4239864610266806)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 2
 --       Window range 1 min                                                               spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                        files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (1%), late rows
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -149,6 +169,8 @@ SELECT QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] WITHIN 1 PERCENT EVERY 
 --     Summarise quantile(price, 0.9) in LogHistogram(alpha=0.009900990099009901, folds=0, seed=1143082167498822)    spends within 0.00979 of the value, 100.0% per question, MRL19 prop 3, 4,912 bytes a group and pane, shard 1
 --       Window range 1 min                                                                                          spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                                                   files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: log_histogram, late rows
 --   kept back 0.000211 of 0.01, 5% of the chance to fail
 
 -- two quantiles of one summary
@@ -162,6 +184,8 @@ SELECT QUANTILE(price, 0.5) AS p50, QUANTILE(price, 0.99) AS p99 FROM trades [RA
 --     Summarise quantile(price, 0.5) in Kll(k=297, delta=0.025, seed=7808304410996251)    spends within 0.00997 in rank, 97.5% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 22,036 bytes a group and pane, shard 0
 --       Window range 1 min                                                                spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (2.5%), late rows
 --   kept back 3.23e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -172,6 +196,8 @@ SELECT QUANTILE(price, 0.5) AS p50, QUANTILE(price, 0.99) AS p99 FROM trades [RA
 --     Summarise quantile(price, 0.99) in Kll(k=297, delta=0.025, seed=7808304410996251)    spends within 0.00997 in rank, 97.5% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 22,036 bytes a group and pane, shard 0
 --       Window range 1 min                                                                 spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price)                                                          files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (2.5%), late rows
 --   kept back 3.23e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -187,6 +213,8 @@ SELECT TOP_K(sym, 10) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --     Summarise top_k(sym, 10) in Exact(seed=9001)    spends exact, every value kept, shard 3
 --       Window range 1 min                            spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)                       files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- the heaviest, about
@@ -199,6 +227,8 @@ SELECT TOP_K(sym, 10) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK EVERY 10 SECON
 --     Summarise top_k(sym, 10) in SpaceSaving(capacity=99, seed=8909355732376177)    spends within 0.01 n, 100.0% per question, ACHPWY13, 12,288 bytes a group and pane, shard 3
 --       Window range 1 min                                                           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)                                                      files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: space_saving
 --   kept back 0 of 0.01, 5% of the chance to fail
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
@@ -214,6 +244,8 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym ORDER BY n D
 --     Summarise top_k(sym, 10) in SpaceSaving(capacity=99, seed=8909355732376177)    spends within 0.01 n, 100.0% per question, ACHPWY13, 12,288 bytes a group and pane, shard 3
 --       Window range 1 min                                                           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)                                                      files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: space_saving
 --   kept back 0 of 0.01, 5% of the chance to fail
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
@@ -229,6 +261,8 @@ SELECT saddr, daddr, COUNT(*) AS n FROM packets [RANGE 1 MINUTE] GROUP BY saddr,
 --     Summarise top_k(saddr, daddr, 5) in SpaceSaving(capacity=99, seed=5444014796370720)    spends within 0.01 n, 100.0% per question, ACHPWY13, 12,288 bytes a group and pane, shard 3
 --       Window range 1 min                                                                   spends 0, panes of 10 s, from history, not shared
 --         Scan packets (ts, saddr, daddr)                                                    files, tick 1 s, late rows revise 1 min back
+--   rows of packets: read by one shard: one sketch takes all rows in order
+--   error by cause: space_saving
 --   kept back 0 of 0.01, 5% of the chance to fail
 --   not frequent_items: takes 6,032 bytes, one group at a time
 --   not misra_gries: takes 6,144 bytes, one group at a time
@@ -244,6 +278,8 @@ SELECT FREQUENCY(sym, 'A') FROM trades [RANGE 1 MINUTE];
 --     Summarise frequency(sym, 'A') in Exact(seed=9001)    spends exact, every value kept, shard 0
 --       Window range 1 min                                 spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                            files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- how often, about
@@ -256,6 +292,8 @@ SELECT FREQUENCY(sym, 'A') FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK;
 --     Summarise frequency(sym, 'A') in CountMin(width=272, depth=3, seed=3780669128035302)    spends within 0.00999 n, 95.0% per question, CM05 thm 1, 6,528 bytes a group and pane, shard 3
 --       Window range 1 min                                                                    spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                               files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: count_min (4.98%), late rows
 --   kept back 6.32e-06 of 0.01, 0.0213% of the chance to fail
 --   not space_saving: takes 12,288 bytes
 --   not frequent_items: takes 6,032 bytes, one group at a time
@@ -275,6 +313,8 @@ SELECT F2(sym) FROM trades [RANGE 1 MINUTE];
 --     Summarise self_join(sym) in FastAms(width=38434, depth=3, delta=0.050000000000000044, seed=5979407001288273)    spends within 0.0196 of the value, 95.0% per question, AMS99 thm 2.2, 922,416 bytes a group and pane, shard 3
 --       Window range 1 min                                                                                            spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                                                       files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: fast_ams (5%), late rows
 --   kept back 0.000392 of 0.02, 0% of the chance to fail
 --   not ams: takes 922,416 bytes, one group at a time
 
@@ -288,6 +328,8 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [SINCE '2026-01-01'];
 --     Summarise distinct(sym) in Hll(lg_k=15, delta=0.05, seed=5735604912283999)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 3
 --       Window since 2026-01-01T00:00:00Z                                           spends 0, one pane, not shared
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%), late rows
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -303,6 +345,8 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FROM packets [NOW];
 --     Summarise distinct(saddr) in Hll(lg_k=15, delta=0.05, seed=2110239276882919)    spends within 0.0164 of the value, 95.0% per question, FFGM07 thm 1, 32,768 bytes a group and pane, shard 3
 --       Window now                                                                    spends 0, panes of 1 s, from history, not shared
 --         Scan packets (ts, saddr)                                                    files, tick 1 s, late rows revise 1 min back
+--   rows of packets: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%)
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -319,6 +363,8 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FROM packets [RANGE 1 MINUTE] WHERE port = 8
 --       Window range 1 min                                                            spends 0, panes of 1 s, from history, not shared
 --         Where (port = 80) and (length > 100)                                        spends 0
 --           Scan packets (ts, port, length, saddr)                                    files, tick 1 s, late rows revise 1 min back
+--   rows of packets: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%)
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -335,6 +381,8 @@ SELECT APPROX_COUNT_DISTINCT(saddr) FILTER (WHERE port = 80) AS web FROM packets
 --       Window range 1 min                                                            spends 0, panes of 1 s, from history, not shared
 --         Where port = 80                                                             spends 0
 --           Scan packets (ts, port, saddr)                                            files, tick 1 s, late rows revise 1 min back
+--   rows of packets: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%)
 --   kept back 0.00364 of 0.02, 0% of the chance to fail
 --   not bjkst: takes 50,008 bytes, one group at a time
 --   not fm: takes 65,536 bytes, one group at a time
@@ -355,6 +403,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [ROWS 100];
 --   memory bounded: 100 rows of trades
 --   store of trades: rows 100
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window rows 100 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- beside something else it is exact
@@ -374,6 +423,7 @@ SELECT APPROX_COUNT_DISTINCT(sym) + 0 AS n FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- the size of a union
@@ -390,6 +440,9 @@ SELECT COUNT(*) AS n FROM (SELECT saddr FROM packets [RANGE 1 MINUTE] UNION SELE
 --       Items p1 = sym                                                                 spends 0
 --         Window range 1 min                                                           spends 0
 --           Scan trades (ts, sym)                                                      files
+--   rows of packets: read by one shard: the sketches of all streams are combined in one place
+--   rows of trades: read by one shard: the sketches of all streams are combined in one place
+--   error by cause: theta (5%), late rows
 --   sized for within 0.05 of the value at 95% confidence: a share of the union
 
 -- the size of an intersection
@@ -406,6 +459,9 @@ SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] INTERSECT SEL
 --       Items p1 = sym                                                                  spends 0
 --         Window range 1 min                                                            spends 0
 --           Scan quotes (ts, sym)                                                       files
+--   rows of trades: read by one shard: the sketches of all streams are combined in one place
+--   rows of quotes: read by one shard: the sketches of all streams are combined in one place
+--   error by cause: theta (5%), late rows
 --   sized for within 0.05 in rank at 95% confidence: a share of the rows of all streams
 
 -- the size of a union, exactly
@@ -432,6 +488,8 @@ SELECT COUNT(*) AS n FROM (SELECT sym FROM trades [RANGE 1 MINUTE] UNION SELECT 
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- the size of a join
@@ -448,6 +506,9 @@ SELECT COUNT(*) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q W
 --       Items p1 = sym                                                                                                 spends 0
 --         Window range 1 min                                                                                           spends 0
 --           Scan quotes (ts, sym)                                                                                      files
+--   rows of trades: read by one shard: the sketches of all streams are combined in one place
+--   rows of quotes: read by one shard: the sketches of all streams are combined in one place
+--   error by cause: fast_ams (5%), late rows
 --   sized for within 0.1 in rank at 95% confidence: a share of the pairs of rows
 
 -- the size of a join by name
@@ -464,6 +525,9 @@ SELECT JOIN_SIZE(t.sym, q.sym) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANG
 --       Items p1 = sym                                                                                                 spends 0
 --         Window range 1 min                                                                                           spends 0
 --           Scan quotes (ts, sym)                                                                                      files
+--   rows of trades: read by one shard: the sketches of all streams are combined in one place
+--   rows of quotes: read by one shard: the sketches of all streams are combined in one place
+--   error by cause: fast_ams (5%), late rows
 --   sized for within 0.1 in rank at 95% confidence: a share of the pairs of rows
 
 -- the size of a join, exactly
@@ -490,4 +554,6 @@ SELECT JOIN_SIZE(t.sym, q.sym) AS n FROM trades [RANGE 1 MINUTE] t, quotes [RANG
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: no group is a column that rows could be hashed by
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact

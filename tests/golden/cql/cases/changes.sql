@@ -13,6 +13,7 @@ SELECT sym, size FROM orders WHERE size > 10;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- groups of them
@@ -32,6 +33,7 @@ SELECT sym, SUM(size) AS open FROM orders GROUP BY sym;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- what comes
@@ -49,6 +51,7 @@ SELECT ISTREAM(sym, size) FROM orders;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- what goes
@@ -66,6 +69,7 @@ SELECT DSTREAM(sym, size) FROM orders;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- all that are there
@@ -85,6 +89,7 @@ SELECT COUNT(*) AS n FROM orders;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- without a window, as written
@@ -102,6 +107,7 @@ SELECT sym FROM orders [RANGE UNBOUNDED];
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- distinct ones
@@ -121,6 +127,7 @@ SELECT DISTINCT sym FROM orders;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
+--   rows of orders: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- the largest
@@ -138,4 +145,5 @@ SELECT sym, size FROM orders ORDER BY size DESC LIMIT 5;
 --   memory unbounded: every row of orders as it takes rows back
 --   store of orders: unbounded
 --   placed on one of 4 shards with the views over the same windows
+--   rows of orders: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact

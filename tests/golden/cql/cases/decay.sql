@@ -8,6 +8,8 @@ SELECT AVG(price) FROM trades [DECAY 5 MINUTES] EVERY 1 MINUTE;
 --     Aggregate avg(price)           spends 0, shard 1
 --       Window decay 5 min           spends 0, one fading sum a group, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- count and sum
@@ -21,6 +23,8 @@ SELECT COUNT(*) AS n, SUM(size) AS total FROM trades [DECAY 5 MINUTES] EVERY 1 M
 --     Aggregate count(*)      spends 0, shard 1
 --       Window decay 5 min    spends 0, one fading sum a group, not shared
 --         Scan trades (ts)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.total version 1, running, since epoch 2
@@ -28,6 +32,8 @@ SELECT COUNT(*) AS n, SUM(size) AS total FROM trades [DECAY 5 MINUTES] EVERY 1 M
 --     Aggregate sum(size)           spends 0, shard 3
 --       Window decay 5 min          spends 0, one fading sum a group, not shared
 --         Scan trades (ts, size)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- deviation by group
@@ -37,9 +43,11 @@ SELECT sym, STDDEV(price) AS s FROM trades [DECAY 1 HOUR] GROUP BY sym EVERY 1 M
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 1 min                    owed exact
---     Aggregate stddev(price) by sym      spends 0, groups over 4 shards, rows hashed by sym
+--     Aggregate stddev(price) by sym      spends 0, groups over 4 shards
 --       Window decay 1 h                  spends 0, one fading sum a group, not shared
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: hashed by sym
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- variance with a condition
@@ -53,6 +61,8 @@ SELECT VAR(price) FROM trades [DECAY 1 HOUR] WHERE buy EVERY 1 MINUTE;
 --       Window decay 1 h                    spends 0, one fading sum a group, not shared
 --         Where buy                         spends 0
 --           Scan trades (ts, buy, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a weight beside the decay
@@ -65,6 +75,8 @@ SELECT AVG(price WEIGHT size) FROM trades [DECAY 1 HOUR] EVERY 1 MINUTE;
 --     Aggregate avg(price weighted by size)    spends 0, shard 0
 --       Window decay 1 h                       spends 0, one fading sum a group, not shared
 --         Scan trades (ts, price, size)        files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a filter of the aggregate
@@ -78,4 +90,6 @@ SELECT COUNT(*) FILTER (WHERE buy) FROM trades [DECAY 1 HOUR] EVERY 1 MINUTE;
 --       Window decay 1 h             spends 0, one fading sum a group, not shared
 --         Where buy                  spends 0
 --           Scan trades (ts, buy)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate

@@ -8,6 +8,8 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 CONFIDENCE 0.
 --     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, not shared
 --       Latest price of all series                          spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 
 -- the usual confidence
@@ -20,6 +22,8 @@ SELECT SUM(price) FROM trades [PARTITION BY sym ROWS 1] WHERE sym IN ('A', 'B') 
 --     Defer sum(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 95% of the time, not shared
 --       Latest price of 2 series                            spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (5%) or deferral by timer (5%), late rows, interruption
 --   kept back 0 of 0.5: 5% of the ticks with rows may be further off
 
 -- a share of the value, throughout
@@ -32,6 +36,8 @@ SELECT SUM(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 1 PERCENT CONFIDE
 --     Defer sum(price) by timer or watch, chosen by cost    spends 1% of the value throughout, for 90% of the answers, not shared
 --       Latest price of all series                          spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.01: in 10% of the times between answers a tick may be further off
 
 -- throughout without a confidence
@@ -44,6 +50,8 @@ SELECT MAX(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 0.5 THROUGHOUT;
 --     Defer max(price) by timer or watch, chosen by cost    spends 0.5 throughout, for 95% of the answers, not shared
 --       Latest price of all series                          spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (5%) or deferral by timer (5%), late rows, interruption
 --   kept back 0 of 0.5: in 5% of the times between answers a tick may be further off
 
 -- what cannot fail is not deferred
@@ -55,6 +63,8 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] GUARANTEED WITHIN 0.5;
 --   Answer on change of 0.5              owed within 0.5
 --     Latest avg(price) of all series    spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)     files, tick 1 s, late rows dropped
+--   rows of trades: sent to the shards whose queries list their series
+--   error by cause: small moves, late rows
 --   kept back 0 of 0.5: answers that moved less are not given again
 
 -- every so often is not deferred
@@ -66,6 +76,8 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] EVERY 1 MINUTE WITHIN 0.
 --   Answer every 1 min                   owed within 0.5 for 90% of the time
 --     Latest avg(price) of all series    spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)     files, tick 1 s, late rows dropped
+--   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0.5 of 0.5: values are exact
 
 -- a step of its own is not deferred
@@ -77,6 +89,8 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] ON CHANGE OF 0.2 WITHIN 
 --   Answer on change of 0.2              owed within 0.5 for 90% of the time
 --     Latest avg(price) of all series    spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)     files, tick 1 s, late rows dropped
+--   rows of trades: sent to the shards whose queries list their series
+--   error by cause: small moves, late rows
 --   kept back 0.3 of 0.5: answers that moved less are not given again
 
 -- throughout of a window holds for every answer
@@ -89,6 +103,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 0.5 CONFIDENCE 0.9 THROUGH
 --     Aggregate avg(price)           spends 0, shard 1
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: small moves, late rows
 --   kept back 0 of 0.5: answers that moved less are not given again
 
 -- by timer, with a slope
@@ -101,6 +117,8 @@ CREATE QUERY worth AS SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WI
 --     Defer avg(price) by timer, with trend    spends 0.5 at each tick, for 90% of the time, not shared
 --       Latest price of all series             spends 0, one cell
 --         Scan trades (sym, ts, price)         files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 -- did:
 --   registered worth
@@ -117,6 +135,8 @@ SELECT COUNT(price) FROM trades [PARTITION BY sym ROWS 1] WITHIN 2 CONFIDENCE 0.
 --     Defer count(price) by watch         spends 2 at each tick, for 90% of the time, not shared
 --       Latest price of all series        spends 0, one cell
 --         Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 
 -- groups of series
@@ -129,6 +149,8 @@ SELECT buy, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY buy WITHIN
 --     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, not shared
 --       Latest price of all series                          spends 0, one cell for each buy
 --         Scan trades (sym, buy, ts, price)                 files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 
 -- exact groups of series are a window of rows
@@ -138,9 +160,11 @@ SELECT buy, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY buy;
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                           owed exact
---     Aggregate avg(price) by buy              spends 0, groups over 4 shards, each reads all rows
+--     Aggregate avg(price) by buy              spends 0, groups over 4 shards
 --       Window partition by sym rows 1         spends 0, ring of 1 rows, not shared
 --         Scan trades (ts, sym, buy, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: the newest 1 rows are those of all groups
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- groups by what is computed are a window of rows
@@ -150,9 +174,11 @@ SELECT size % 2, AVG(price) FROM trades [PARTITION BY sym ROWS 1] GROUP BY size 
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change of 0.5                     owed within 0.5 at 90% confidence
---     Aggregate avg(price) by size % 2          spends 0, groups over 4 shards, each reads all rows
+--     Aggregate avg(price) by size % 2          spends 0, groups over 4 shards
 --       Window partition by sym rows 1          spends 0, ring of 1 rows, not shared
 --         Scan trades (ts, sym, size, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: the newest 1 rows are those of all groups
+--   error by cause: small moves
 --   kept back 0 of 0.5: answers that moved less are not given again
 
 -- groups by a number that is no name are a window of rows
@@ -162,9 +188,11 @@ SELECT price, AVG(size) FROM trades [PARTITION BY sym ROWS 1] GROUP BY price WIT
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change of 0.5                     owed within 0.5 at 90% confidence
---     Aggregate avg(size) by price              spends 0, groups over 4 shards, each reads all rows
+--     Aggregate avg(size) by price              spends 0, groups over 4 shards
 --       Window partition by sym rows 1          spends 0, ring of 1 rows, not shared
 --         Scan trades (ts, sym, price, size)    files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: the newest 1 rows are those of all groups
+--   error by cause: small moves
 --   kept back 0 of 0.5: answers that moved less are not given again
 
 -- groups and a choice of series
@@ -178,6 +206,8 @@ SELECT buy, MAX(price) AS high, MIN(price) AS low FROM trades [PARTITION BY sym 
 --     Defer max(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of 2 series                            spends 0, one cell for each buy
 --         Scan trades (sym, buy, ts, price)                 files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 --
 --   q.low version 1, running, since epoch 2
@@ -185,6 +215,8 @@ SELECT buy, MAX(price) AS high, MIN(price) AS low FROM trades [PARTITION BY sym 
 --     Defer min(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of 2 series                            spends 0, one cell for each buy
 --         Scan trades (sym, buy, ts, price)                 files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 
 -- a family by a table
@@ -197,6 +229,8 @@ CREATE QUERY sectors AS SELECT s.sector, AVG(t.price) AS mean FROM trades [PARTI
 --     Defer avg(price) by timer or watch, chosen by cost    spends 1% of the value at each tick, for 90% of the time, not shared
 --       Latest price of the series of symbols               spends 0, members sym of symbols by sector
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.01: 10% of the ticks with rows may be further off
 -- did:
 --   registered sectors
@@ -213,6 +247,8 @@ SELECT s.sector, SUM(t.price) FROM symbols s JOIN trades [PARTITION BY sym ROWS 
 --     Defer sum(price) by timer or watch, chosen by cost    spends 1 at each tick, for 90% of the time, not shared
 --       Latest price of the series of symbols               spends 0, members sym of symbols where sector != 'grain' by sector
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 1: 10% of the ticks with rows may be further off
 
 -- an exact family is rows
@@ -236,6 +272,7 @@ SELECT s.sector, AVG(t.price) FROM trades [PARTITION BY sym ROWS 1] t, symbols s
 --   memory groups: 1 rows of trades for each sym
 --   store of trades: partition by sym rows 1
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window partition by sym rows 1 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- the largest value of half an hour
@@ -249,6 +286,8 @@ SELECT MAX(level) FROM (SELECT AVG(price) AS level FROM trades [PARTITION BY sym
 --       Defer avg(price) by timer or watch, chosen by cost    spends 2 at each tick, for 90% of the time, not shared
 --         Latest price of 2 series                            spends 0, one cell
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 
 -- the smallest value since an instant, exactly
@@ -262,6 +301,8 @@ SELECT MIN(level) FROM (SELECT SUM(price) AS level FROM trades [PARTITION BY sym
 --       Defer sum(price) by watch                    spends 0, not shared
 --         Latest price of all series                 spends 0, one cell
 --           Scan trades (sym, ts, price)             files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: late rows, interruption
 --   kept back 0 of the error: nothing here is approximate
 
 -- both extremes of a family
@@ -276,6 +317,8 @@ SELECT sector, MAX(level) AS high, MIN(level) AS low FROM (SELECT s.sector, SUM(
 --       Defer sum(price) by timer or watch, chosen by cost    spends 2 at each tick, for 90% of the time, shared by 2 queries
 --         Latest price of the series of symbols               spends 0, members sym of symbols by sector
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 --
 --   q.low version 1, running, since epoch 2
@@ -284,6 +327,8 @@ SELECT sector, MAX(level) AS high, MIN(level) AS low FROM (SELECT s.sector, SUM(
 --       Defer sum(price) by timer or watch, chosen by cost    spends 2 at each tick, for 90% of the time, shared by 2 queries
 --         Latest price of the series of symbols               spends 0, members sym of symbols by sector
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 
 -- one for each series
@@ -297,6 +342,8 @@ CREATE QUERY near FOR EACH sym IN ('A', 'B') AS SELECT AVG(price) FROM trades [P
 --     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of 1 series                            spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 --
 --   near[B] version 1, running, since epoch 2
@@ -304,6 +351,8 @@ CREATE QUERY near FOR EACH sym IN ('A', 'B') AS SELECT AVG(price) FROM trades [P
 --     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of 1 series                            spends 0, one cell
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 -- did:
 --   registered near[A], near[B]
@@ -321,6 +370,8 @@ CREATE QUERY sector FOR EACH sector IN ('metal', 'grain') AS SELECT AVG(t.price)
 --     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of the series of symbols               spends 0, members sym of symbols where sector = 'metal'
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 --
 --   sector[grain] version 1, running, since epoch 2
@@ -328,6 +379,8 @@ CREATE QUERY sector FOR EACH sector IN ('metal', 'grain') AS SELECT AVG(t.price)
 --     Defer avg(price) by timer or watch, chosen by cost    spends 0.5 at each tick, for 90% of the time, shared by 2 queries
 --       Latest price of the series of symbols               spends 0, members sym of symbols where sector = 'grain'
 --         Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 0.5: 10% of the ticks with rows may be further off
 -- did:
 --   registered sector[metal], sector[grain]
@@ -346,6 +399,8 @@ CREATE QUERY peak FOR EACH sym IN ('A', 'B') AS SELECT MAX(level) FROM (SELECT A
 --       Defer avg(price) by timer or watch, chosen by cost    spends 2 at each tick, for 90% of the time, shared by 2 queries
 --         Latest price of 1 series                            spends 0, one cell
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 --
 --   peak[B] version 1, running, since epoch 2
@@ -354,6 +409,8 @@ CREATE QUERY peak FOR EACH sym IN ('A', 'B') AS SELECT MAX(level) FROM (SELECT A
 --       Defer avg(price) by timer or watch, chosen by cost    spends 2 at each tick, for 90% of the time, shared by 2 queries
 --         Latest price of 1 series                            spends 0, one cell
 --           Scan trades (sym, ts, price)                      files, tick 1 s, late rows dropped
+--   rows of trades: read by every shard: models of movement follow every series
+--   error by cause: deferral by watch (10%) or deferral by timer (10%), late rows, interruption
 --   kept back 0 of 2: 10% of the ticks with rows may be further off
 -- did:
 --   registered peak[A], peak[B]

@@ -12,7 +12,8 @@ SELECT DISTINCT sym FROM trades [RANGE 1 MINUTE];
 --         Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- of a stream
@@ -31,7 +32,8 @@ SELECT DISTINCT sym FROM trades;
 --           Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory groups: each different row with its count
 --   store of trades: no row is kept
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- two columns
@@ -49,6 +51,7 @@ SELECT DISTINCT sym, buy FROM trades [ROWS 10];
 --   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window rows 10 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- a filter above goes below
@@ -67,7 +70,8 @@ SELECT sym FROM (SELECT DISTINCT sym FROM trades [RANGE 1 MINUTE]) x WHERE sym >
 --           Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- inside a stream
@@ -86,7 +90,8 @@ SELECT ISTREAM(DISTINCT sym) FROM trades [RANGE 1 MINUTE];
 --           Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- before a stream
@@ -105,7 +110,8 @@ SELECT DISTINCT ISTREAM(sym) FROM trades [RANGE 1 MINUTE];
 --           Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- with an order
@@ -125,6 +131,7 @@ SELECT DISTINCT sym FROM trades [RANGE 1 MINUTE] ORDER BY sym LIMIT 3;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- of a join
@@ -150,5 +157,7 @@ SELECT DISTINCT t.sym FROM trades [RANGE 1 MINUTE] t JOIN quotes [RANGE 1 MINUTE
 --   memory window: rows of trades for range 1 min
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact

@@ -14,7 +14,8 @@ SELECT price + 1 AS a, price - size AS b FROM trades;
 --           Scan trades (price, size)               files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- product and quotient
@@ -33,7 +34,8 @@ SELECT price * size AS a, price / size AS b FROM trades;
 --           Scan trades (price, size)                  files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- remainder
@@ -52,7 +54,8 @@ SELECT size % 7 AS a FROM trades;
 --           Scan trades (size)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- signs
@@ -71,7 +74,8 @@ SELECT -price AS a, +size AS b, -3 AS c FROM trades;
 --           Scan trades (price, size)             files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- order of operations
@@ -90,7 +94,8 @@ SELECT price + size * 2 - (price - 1) / 2 AS a FROM trades;
 --           Scan trades (price, size)                     files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- brackets that are needed
@@ -109,7 +114,8 @@ SELECT (price + 1) * (price - 1) AS a FROM trades;
 --           Scan trades (price)                  files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- joined texts
@@ -128,7 +134,8 @@ SELECT sym || '!' AS a FROM trades;
 --           Scan trades (sym)     files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- comparisons
@@ -147,7 +154,8 @@ SELECT price = 1 AS a, price != 1 AS b, price <> 2 AS c FROM trades;
 --           Scan trades (price)                                    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- smaller and larger
@@ -166,7 +174,8 @@ SELECT price < 1 AS a, price <= 1 AS b, price > 1 AS c, price >= 1 AS d FROM tra
 --           Scan trades (price)                                                    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- logic
@@ -185,7 +194,8 @@ SELECT NOT buy AS a, buy AND price > 1 AS b, buy OR price > 1 AS c FROM trades;
 --           Scan trades (price, buy)                                          files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- between
@@ -206,7 +216,8 @@ SELECT sym FROM trades WHERE price BETWEEN 10 AND 20;
 --             Scan trades (sym, price)       files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- not between
@@ -227,7 +238,8 @@ SELECT sym FROM trades WHERE price NOT BETWEEN 10 AND 20;
 --             Scan trades (sym, price)           files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- in a list
@@ -248,7 +260,8 @@ SELECT price FROM trades WHERE sym IN ('A', 'B');
 --             Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- not in a list
@@ -269,7 +282,8 @@ SELECT price FROM trades WHERE sym NOT IN ('A', 'B');
 --             Scan trades (sym, price)     files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- like
@@ -290,7 +304,8 @@ SELECT price FROM trades WHERE sym LIKE 'A%';
 --             Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- not like
@@ -311,7 +326,8 @@ SELECT price FROM trades WHERE sym NOT LIKE '_A%';
 --             Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- null
@@ -332,7 +348,8 @@ SELECT sym FROM trades WHERE price IS NULL;
 --             Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- not null
@@ -353,7 +370,8 @@ SELECT sym FROM trades WHERE price IS NOT NULL;
 --             Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a null constant
@@ -372,7 +390,8 @@ SELECT NULL AS nothing, sym FROM trades;
 --           Scan trades (sym)          files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- case with conditions
@@ -391,7 +410,8 @@ SELECT CASE WHEN price > 10 THEN 'dear' WHEN price > 5 THEN 'fair' ELSE 'cheap' 
 --           Scan trades (price)                                                                     files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- case of a value
@@ -410,7 +430,8 @@ SELECT CASE sym WHEN 'A' THEN 1 WHEN 'B' THEN 2 END AS a FROM trades;
 --           Scan trades (sym)                                                         files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- casts
@@ -429,7 +450,8 @@ SELECT CAST(size AS FLOAT) AS a, CAST(price AS INT) AS b, CAST(size AS STRING) A
 --           Scan trades (price, size)                                                          files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- casts to bool and time
@@ -448,7 +470,8 @@ SELECT CAST(size AS BOOL) AS a, CAST('2026-01-01' AS TIME) AS b FROM trades;
 --           Scan trades (size)                                             files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- times and durations
@@ -467,7 +490,8 @@ SELECT ts + INTERVAL 5 MINUTES AS a, ts - TIMESTAMP '2026-01-01' AS b FROM trade
 --           Scan trades (ts)                                                             files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- an interval in quotes
@@ -486,7 +510,8 @@ SELECT ts - INTERVAL '5' MINUTE AS a FROM trades;
 --           Scan trades (ts)                 files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- absolute value and sign
@@ -505,7 +530,8 @@ SELECT abs(price) AS a, sign(price) AS b FROM trades;
 --           Scan trades (price)                     files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- rounding
@@ -524,7 +550,8 @@ SELECT round(price) AS a, round(price, 2) AS b, floor(price) AS c, ceil(price) A
 --           Scan trades (price)                                                                files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- roots, powers and logarithms
@@ -543,7 +570,8 @@ SELECT sqrt(price) AS a, power(price, 2) AS b, exp(price) AS c, ln(price) AS d, 
 --           Scan trades (price)                                                                              files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- least and greatest
@@ -562,7 +590,8 @@ SELECT least(price, size) AS a, greatest(price, 1, size) AS b FROM trades;
 --           Scan trades (price, size)                                    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- nulls replaced
@@ -581,7 +610,8 @@ SELECT coalesce(price, 0) AS a, nullif(size, 0) AS b FROM trades;
 --           Scan trades (price, size)                           files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- if
@@ -600,7 +630,8 @@ SELECT if(buy, price, -price) AS a FROM trades;
 --           Scan trades (price, buy)          files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- texts
@@ -619,7 +650,8 @@ SELECT length(sym) AS a, lower(sym) AS b, upper(sym) AS c, trim(sym) AS d FROM t
 --           Scan trades (sym)                                                        files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- parts of texts
@@ -638,7 +670,8 @@ SELECT substr(sym, 1, 2) AS a, substr(sym, 3) AS b, replace(sym, 'A', 'B') AS c 
 --           Scan trades (sym)                                                              files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- texts put together
@@ -657,7 +690,8 @@ SELECT concat(sym, '-', 'x') AS a FROM trades;
 --           Scan trades (sym)                files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- texts inside texts
@@ -676,7 +710,8 @@ SELECT sym FROM trades WHERE starts_with(sym, 'A') AND contains(sym, 'B');
 --           Scan trades (sym)                                   files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- parts of times
@@ -695,7 +730,8 @@ SELECT second(ts) AS a, minute(ts) AS b, hour(ts) AS c, day(ts) AS d FROM trades
 --           Scan trades (ts)                                                    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- times as numbers
@@ -714,7 +750,8 @@ SELECT epoch(ts) AS a, getminute(ts) AS b FROM trades;
 --           Scan trades (ts)                         files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- times in buckets
@@ -733,7 +770,8 @@ SELECT bucket(ts, INTERVAL 5 MINUTES) AS a FROM trades;
 --           Scan trades (ts)                        files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- names of functions have no case
@@ -752,7 +790,8 @@ SELECT ABS(price) AS a, Lower(sym) AS b FROM trades;
 --           Scan trades (sym, price)               files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- quotes in texts
@@ -771,7 +810,8 @@ SELECT sym FROM trades WHERE sym = 'it''s';
 --           Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- large and small numbers
@@ -792,5 +832,6 @@ SELECT price FROM trades WHERE price > 1e3 AND size < 9223372036854775807;
 --             Scan trades (price, size)                            files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact

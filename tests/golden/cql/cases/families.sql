@@ -10,6 +10,8 @@ CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [
 --       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 3 queries
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   peaks[B] version 1, running, since epoch 2
@@ -18,6 +20,8 @@ CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [
 --       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 3 queries
 --         Where sym = 'B'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered peaks[A], peaks[B]
@@ -36,6 +40,8 @@ CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [
 --       Window range 1 min                       spends 0, panes of 1 s, from history, not shared
 --         Where (sym = 'A') and (buy)            spends 0
 --           Scan trades (ts, sym, buy, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   peaks[B] version 1, running, since epoch 2
@@ -44,6 +50,8 @@ CREATE QUERY peaks FOR EACH sym IN ('A', 'B') AS SELECT MAX(price) FROM trades [
 --       Window range 1 min                       spends 0, panes of 1 s, from history, not shared
 --         Where (sym = 'B') and (buy)            spends 0
 --           Scan trades (ts, sym, buy, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered peaks[A], peaks[B]
@@ -62,6 +70,8 @@ CREATE QUERY sizes FOR EACH least IN (10, 100) AS SELECT COUNT(*) FROM trades [R
 --       Window range 1 min            spends 0, panes of 1 s, from history, not shared
 --         Where size > 10             spends 0
 --           Scan trades (ts, size)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   sizes[100] version 1, running, since epoch 2
@@ -70,6 +80,8 @@ CREATE QUERY sizes FOR EACH least IN (10, 100) AS SELECT COUNT(*) FROM trades [R
 --       Window range 1 min            spends 0, panes of 1 s, from history, not shared
 --         Where size > 100            spends 0
 --           Scan trades (ts, size)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered sizes[10], sizes[100]
@@ -93,7 +105,8 @@ CREATE QUERY off FOR EACH base IN (1.5, -2) AS SELECT sym, price - $base AS move
 --         Scan trades (sym, price)        files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 --
 --   off[-2] version 1, running, since epoch 2
@@ -103,7 +116,8 @@ CREATE QUERY off FOR EACH base IN (1.5, -2) AS SELECT sym, price - $base AS move
 --         Scan trades (sym, price)       files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 -- did:
 --   registered off[1.5], off[-2]
@@ -120,12 +134,16 @@ CREATE QUERY each FOR EACH sym IN ('A', 'B') AS SELECT AVG(price) FROM trades [P
 --   Answer on change                    owed exact
 --     Latest avg(price) of 1 series     spends 0, shard 3 of 4, shared by 2 queries
 --       Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   each[B] version 1, running, since epoch 2
 --   Answer on change                    owed exact
 --     Latest avg(price) of 1 series     spends 0, shard 0 of 4, shared by 2 queries
 --       Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered each[A], each[B]
@@ -152,7 +170,8 @@ CREATE QUERY big_ones FOR EACH buy IN (TRUE, FALSE) AS SELECT sym, price FROM tr
 --           Scan trades (sym, price, size, buy)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 --
 --   big_ones[False] version 1, running, since epoch 2
@@ -163,7 +182,8 @@ CREATE QUERY big_ones FOR EACH buy IN (TRUE, FALSE) AS SELECT sym, price FROM tr
 --           Scan trades (sym, price, size, buy)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 -- did:
 --   registered big_ones[True], big_ones[False]
@@ -203,6 +223,7 @@ CREATE QUERY near FOR EACH sector IN ('metal', 'grain') AS SELECT sym FROM trade
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 --
 --   near[grain] version 1, running, since epoch 2
@@ -218,6 +239,7 @@ CREATE QUERY near FOR EACH sector IN ('metal', 'grain') AS SELECT sym FROM trade
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 -- did:
 --   registered near[metal], near[grain]
@@ -238,6 +260,8 @@ CREATE QUERY both FOR EACH sym IN ('A', 'B') AS SELECT MIN(price) AS low, MAX(pr
 --       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 4 queries
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   both[A].high version 1, running, since epoch 2
@@ -246,6 +270,8 @@ CREATE QUERY both FOR EACH sym IN ('A', 'B') AS SELECT MIN(price) AS low, MAX(pr
 --       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 4 queries
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   both[B].low version 1, running, since epoch 2
@@ -254,6 +280,8 @@ CREATE QUERY both FOR EACH sym IN ('A', 'B') AS SELECT MIN(price) AS low, MAX(pr
 --       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 4 queries
 --         Where sym = 'B'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   both[B].high version 1, running, since epoch 2
@@ -262,6 +290,8 @@ CREATE QUERY both FOR EACH sym IN ('A', 'B') AS SELECT MIN(price) AS low, MAX(pr
 --       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 4 queries
 --         Where sym = 'B'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered both[A].low, both[A].high, both[B].low, both[B].high
@@ -282,6 +312,8 @@ ALTER QUERY top FOR EACH sym IN ('A', 'C') AS SELECT MAX(price) AS high, MIN(pri
 --       Window range 2 min                  spends 0, panes of 1 s, from history, shared by 2 queries
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[A].low version 2, running, since epoch 2
@@ -290,6 +322,8 @@ ALTER QUERY top FOR EACH sym IN ('A', 'C') AS SELECT MAX(price) AS high, MIN(pri
 --       Window range 2 min                  spends 0, panes of 1 s, from history, shared by 2 queries
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[C].high version 1, running, since epoch 2
@@ -298,6 +332,8 @@ ALTER QUERY top FOR EACH sym IN ('A', 'C') AS SELECT MAX(price) AS high, MIN(pri
 --       Window range 2 min                  spends 0, panes of 1 s, from history, shared by 2 queries
 --         Where sym = 'C'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[C].low version 1, running, since epoch 2
@@ -306,6 +342,8 @@ ALTER QUERY top FOR EACH sym IN ('A', 'C') AS SELECT MAX(price) AS high, MIN(pri
 --       Window range 2 min                  spends 0, panes of 1 s, from history, shared by 2 queries
 --         Where sym = 'C'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   altered top[A].high, top[A].low, top[C].high, top[C].low

@@ -14,7 +14,8 @@ SELECT sym, hypot(price, size) AS h FROM trades;
 --           Scan trades (sym, price, size)     files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- in a condition
@@ -35,7 +36,8 @@ SELECT sym FROM trades WHERE hypot(price, 1.0) > 5;
 --             Scan trades (sym, price)     files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- of aggregates
@@ -55,6 +57,7 @@ SELECT hypot(AVG(price), 1.0) AS h FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- an aggregate
@@ -73,7 +76,8 @@ SELECT sym, spread(price) AS s FROM trades [RANGE 1 MINUTE] GROUP BY sym;
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- an aggregate among others
@@ -93,6 +97,7 @@ SELECT spread(price) - MAX(price) AS s FROM trades [ROWS 10];
 --   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window rows 10 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- an aggregate with a filter
@@ -112,6 +117,7 @@ SELECT spread(price) FILTER (WHERE buy) AS s FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- a number computed by a function
@@ -124,6 +130,8 @@ SELECT AVG(hypot(price, size)) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --     Aggregate avg(hypot(price, size))    spends 0, shard 0
 --       Window range 1 min                 spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a group by a function
@@ -133,7 +141,9 @@ SELECT round(hypot(price, size)) AS h, COUNT(*) AS n FROM trades [RANGE 1 MINUTE
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change                                     owed exact
---     Aggregate count(*) by round(hypot(price, size))    spends 0, groups over 4 shards, rows hashed by round(hypot(price, size))
+--     Aggregate count(*) by round(hypot(price, size))    spends 0, groups over 4 shards
 --       Window range 1 min                               spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price, size)                  files, tick 1 s, late rows dropped
+--   rows of trades: summed by round(hypot(price, size)) where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate

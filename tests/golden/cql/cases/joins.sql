@@ -19,7 +19,9 @@ SELECT t.sym, t.price, q.bid FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MIN
 --   memory window: rows of trades for range 1 min
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- joined on a condition
@@ -43,7 +45,9 @@ SELECT t.sym FROM trades [RANGE 1 MINUTE] t JOIN quotes [RANGE 1 MINUTE] q ON t.
 --   memory window: rows of trades for range 1 min
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- inner is the default
@@ -67,7 +71,9 @@ SELECT t.sym FROM trades [NOW] t INNER JOIN quotes [NOW] q ON t.sym = q.sym;
 --   memory window: rows of trades for now
 --   store of quotes: now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- using a column
@@ -91,7 +97,9 @@ SELECT sym, price, bid FROM trades [NOW] JOIN quotes [NOW] USING (sym);
 --   memory window: rows of trades for now
 --   store of quotes: now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- using two columns
@@ -115,7 +123,9 @@ SELECT sym, a.price, b.price AS other FROM trades [NOW] a JOIN slow [RANGE 1 MIN
 --   memory window: rows of trades for now
 --   store of slow: range 1 min
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of slow: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- left
@@ -140,6 +150,8 @@ SELECT t.sym, q.bid FROM trades [NOW] t LEFT JOIN quotes [PARTITION BY sym ROWS 
 --   store of quotes: partition by sym rows 1
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: window partition by sym rows 1 depends on rows that come after
+--   rows of trades: read by one shard: window partition by sym rows 1 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- left outer using
@@ -160,7 +172,8 @@ SELECT sym, sector FROM trades [NOW] LEFT OUTER JOIN symbols USING (sym);
 --         Table symbols (sym, sector, since)                     spends 0, /symbols.csv, not shared
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a condition on the first of a left join
@@ -186,7 +199,9 @@ SELECT t.sym FROM trades [NOW] t LEFT JOIN quotes [NOW] q ON t.sym = q.sym WHERE
 --   memory window: rows of trades for now
 --   store of quotes: now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a condition on the second of a left join
@@ -212,7 +227,9 @@ SELECT t.sym FROM trades [NOW] t LEFT JOIN quotes [NOW] q ON t.sym = q.sym WHERE
 --   memory window: rows of trades for now
 --   store of quotes: now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a condition inside a left join
@@ -238,7 +255,9 @@ SELECT t.sym, q.bid FROM trades [NOW] t LEFT JOIN quotes [NOW] q ON t.sym = q.sy
 --   memory window: rows of trades for now
 --   store of quotes: now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- cross
@@ -263,6 +282,8 @@ SELECT t.sym, q.sym AS other FROM trades [NOW] t CROSS JOIN quotes [NOW] q;
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: not all inputs of the join are equal in one column
+--   rows of trades: read by one shard: not all inputs of the join are equal in one column
 --   kept back 0 of the error: rows are exact
 
 -- three
@@ -289,6 +310,8 @@ SELECT t.sym, q.bid, s.sector FROM trades [NOW] t, quotes [PARTITION BY sym ROWS
 --   store of quotes: partition by sym rows 1
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: window partition by sym rows 1 depends on rows that come after
+--   rows of trades: read by one shard: window partition by sym rows 1 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- three by join
@@ -314,7 +337,9 @@ SELECT sym, t.price, q.bid, s.sector FROM trades [NOW] t JOIN quotes [NOW] q USI
 --   memory window: rows of trades for now
 --   store of quotes: now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- three in brackets
@@ -341,6 +366,8 @@ SELECT t.price, q.bid, s.sector FROM trades [NOW] t JOIN (quotes [NOW] q JOIN sy
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: the result does not have the column that its rows would be hashed by
+--   rows of trades: read by one shard: the result does not have the column that its rows would be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- itself
@@ -363,7 +390,8 @@ SELECT a.sym, a.price - b.price AS apart FROM trades [NOW] a JOIN trades [RANGE 
 --           Scan trades (sym, price)                        files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now, range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- itself under one window
@@ -387,6 +415,7 @@ SELECT a.sym AS one, b.sym AS other FROM trades [RANGE 1 MINUTE] a, trades [RANG
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the result does not have the column that its rows would be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- a table
@@ -407,7 +436,8 @@ SELECT t.sym, s.sector FROM trades [NOW] t JOIN symbols s ON t.sym = s.sym;
 --         Table symbols (sym, sector, since)     spends 0, /symbols.csv, not shared
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a table and a stream of its rows
@@ -431,6 +461,7 @@ SELECT RSTREAM(t.sym, s.sector) FROM trades [NOW] t, symbols s WHERE t.sym = s.s
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the whole relation is given at each instant
 --   kept back 0 of the error: rows are exact
 
 -- a condition on an equal column goes to both sides
@@ -459,6 +490,8 @@ SELECT t.price FROM trades [NOW] t, quotes [NOW] q WHERE t.sym = q.sym AND q.sym
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: the result does not have the column that its rows would be hashed by
+--   rows of trades: read by one shard: the result does not have the column that its rows would be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- conditions go to the sides they read
@@ -487,6 +520,8 @@ SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [ROWS 100] q WHERE t.sym = q
 --   store of quotes: rows 100
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: window rows 100 depends on rows that come after
+--   rows of trades: read by one shard: window rows 100 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- a join of times
@@ -510,7 +545,9 @@ SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WHERE t.s
 --   memory window: rows of trades for range 1 min
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a join of an int and a float
@@ -535,6 +572,8 @@ SELECT t.sym FROM trades [NOW] t, quotes [NOW] q WHERE t.size = q.bid;
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: not all inputs of the join are equal in one column
+--   rows of trades: read by one shard: not all inputs of the join are equal in one column
 --   kept back 0 of the error: rows are exact
 
 -- a join with a subquery
@@ -562,7 +601,9 @@ SELECT t.sym, m.top FROM trades [NOW] t JOIN (SELECT sym, MAX(bid) AS top FROM q
 --   memory window: rows of trades for now
 --   store of quotes: range 1 min
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a join of streams that are kept for ever
@@ -587,7 +628,9 @@ SELECT t.sym FROM trades [RANGE UNBOUNDED] t JOIN quotes [RANGE UNBOUNDED] q ON 
 --   state grows with every row of trades, quotes; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of quotes: unbounded
 --   store of trades: unbounded
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a join with a stream of changes
@@ -612,6 +655,8 @@ SELECT t.sym, o.size FROM trades [NOW] t JOIN orders o ON t.sym = o.sym;
 --   store of orders: unbounded
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of orders: read by one shard: rows of the stream take others away
+--   rows of trades: read by one shard: rows of the stream take others away
 --   kept back 0 of the error: rows are exact
 
 -- columns of one side
@@ -635,7 +680,9 @@ SELECT q.* FROM trades [NOW] t JOIN quotes [NOW] q USING (sym);
 --   memory window: rows of trades for now
 --   store of quotes: now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- all columns
@@ -656,7 +703,8 @@ SELECT * FROM trades [NOW] t JOIN symbols s USING (sym);
 --         Table symbols (sym, sector, since)                                                                                   spends 0, /symbols.csv, not shared
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- an aggregate over a join
@@ -680,6 +728,7 @@ SELECT s.sector, AVG(t.price) AS mean FROM trades [RANGE 1 MINUTE] t JOIN symbol
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- the newest quote of each trade
@@ -706,4 +755,6 @@ SELECT t.sym, t.price, q.bid FROM trades [NOW] t ASOF LEFT JOIN quotes [RANGE 1 
 --   store of quotes: range 1 h
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: a join of kind asof left keeps rows of both sides
+--   rows of trades: read by one shard: a join of kind asof left keeps rows of both sides
 --   kept back 0 of the error: rows are exact

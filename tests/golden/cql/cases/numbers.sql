@@ -8,6 +8,8 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE];
 --     Aggregate count(*)      spends 0, shard 1
 --       Window range 1 min    spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- count of values
@@ -20,6 +22,8 @@ SELECT COUNT(price) FROM trades [RANGE 1 MINUTE];
 --     Aggregate count(price)         spends 0, shard 1
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- sum
@@ -32,6 +36,8 @@ SELECT SUM(size) FROM trades [RANGE 1 MINUTE];
 --     Aggregate sum(size)           spends 0, shard 0
 --       Window range 1 min          spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, size)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- average
@@ -44,6 +50,8 @@ SELECT AVG(price) FROM trades [RANGE 5 MINUTES SLIDE 1 MINUTE] EVERY 1 MINUTE;
 --     Aggregate avg(price)                spends 0, shard 0
 --       Window range 5 min slide 1 min    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, price)         files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- least and largest
@@ -57,6 +65,8 @@ SELECT MIN(price), MAX(price) FROM trades [RANGE 1 MINUTE];
 --     Aggregate min(price)           spends 0, shard 1
 --       Window range 1 min           spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.MAX(price) version 1, running, since epoch 2
@@ -64,6 +74,8 @@ SELECT MIN(price), MAX(price) FROM trades [RANGE 1 MINUTE];
 --     Aggregate max(price)           spends 0, shard 1
 --       Window range 1 min           spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- variance and deviation
@@ -77,6 +89,8 @@ SELECT VAR(price) AS v, STDDEV(price) AS s FROM trades [RANGE 1 MINUTE] EVERY 10
 --     Aggregate var(price)           spends 0, shard 2
 --       Window range 1 min           spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.s version 1, running, since epoch 2
@@ -84,6 +98,8 @@ SELECT VAR(price) AS v, STDDEV(price) AS s FROM trades [RANGE 1 MINUTE] EVERY 10
 --     Aggregate stddev(price)        spends 0, shard 2
 --       Window range 1 min           spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- covariance and correlation
@@ -97,6 +113,8 @@ SELECT COVAR(price, size) AS c, CORR(price, size) AS r FROM trades [RANGE 1 MINU
 --     Aggregate covar(price, size)         spends 0, shard 1
 --       Window range 1 min                 spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.r version 1, running, since epoch 2
@@ -104,6 +122,8 @@ SELECT COVAR(price, size) AS c, CORR(price, size) AS r FROM trades [RANGE 1 MINU
 --     Aggregate corr(price, size)          spends 0, shard 1
 --       Window range 1 min                 spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a weight
@@ -116,6 +136,8 @@ SELECT AVG(price WEIGHT size) AS vwap FROM trades [RANGE 1 MINUTE] EVERY 10 SECO
 --     Aggregate avg(price weighted by size)    spends 0, shard 3
 --       Window range 1 min                     spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price, size)        files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: rounded sums depend on the order of all rows
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a filter of one aggregate
@@ -130,6 +152,8 @@ SELECT SUM(size) FILTER (WHERE buy) AS bought, SUM(size) AS all_of_it FROM trade
 --       Window range 1 min                 spends 0, panes of 10 s, from history, not shared
 --         Where buy                        spends 0
 --           Scan trades (ts, buy, size)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.all_of_it version 1, running, since epoch 2
@@ -137,6 +161,8 @@ SELECT SUM(size) FILTER (WHERE buy) AS bought, SUM(size) AS all_of_it FROM trade
 --     Aggregate sum(size)           spends 0, shard 0
 --       Window range 1 min          spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, size)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- an aggregate of an expression
@@ -149,6 +175,8 @@ SELECT SUM(price * size) AS worth FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --     Aggregate sum(price * size)          spends 0, shard 0
 --       Window range 1 min                 spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a condition
@@ -162,6 +190,8 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE price > 10 AND sym = 'A';
 --       Window range 1 min                      spends 0, panes of 1 s, from history, not shared
 --         Where (price > 10) and (sym = 'A')    spends 0
 --           Scan trades (ts, price, sym)        files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a condition that computes
@@ -175,6 +205,8 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE price * size > 1000;
 --       Window range 1 min                   spends 0, panes of 1 s, from history, not shared
 --         Where price * size > 1000          spends 0
 --           Scan trades (ts, price, size)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a condition on texts and nulls
@@ -188,6 +220,8 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE sym IN ('A', 'B') AND price I
 --       Window range 1 min                                       spends 0, panes of 1 s, from history, not shared
 --         Where (sym in ('A', 'B')) and (not (price is null))    spends 0
 --           Scan trades (ts, sym, price)                         files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a condition on time
@@ -201,6 +235,8 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE hour(ts) BETWEEN 9 AND 17;
 --       Window range 1 min                   spends 0, panes of 1 s, from history, not shared
 --         Where hour(ts) BETWEEN 9 AND 17    spends 0
 --           Scan trades (ts)                 files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- groups
@@ -210,9 +246,11 @@ SELECT sym, AVG(price) FROM trades [RANGE 1 MINUTE] GROUP BY sym EVERY 10 SECOND
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 10 s                     owed exact
---     Aggregate avg(price) by sym         spends 0, groups over 4 shards, rows hashed by sym
+--     Aggregate avg(price) by sym         spends 0, groups over 4 shards
 --       Window range 1 min                spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- groups without their key
@@ -222,9 +260,11 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] GROUP BY sym EVERY 10 SECONDS;
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 10 s                     owed exact
---     Aggregate avg(price) by sym         spends 0, groups over 4 shards, rows hashed by sym
+--     Aggregate avg(price) by sym         spends 0, groups over 4 shards
 --       Window range 1 min                spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- groups by a computed key
@@ -234,9 +274,11 @@ SELECT size % 10 AS last, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY la
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer every 10 s                    owed exact
---     Aggregate count(*) by size % 10    spends 0, groups over 4 shards, rows hashed by size % 10
+--     Aggregate count(*) by size % 10    spends 0, groups over 4 shards
 --       Window range 1 min               spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, size)         files, tick 1 s, late rows dropped
+--   rows of trades: summed by size % 10 where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- two keys
@@ -246,9 +288,11 @@ SELECT sym, buy, SUM(size) FROM trades [RANGE 1 MINUTE] GROUP BY sym, buy ON CLO
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on close                           owed exact
---     Aggregate sum(size) by sym, buy         spends 0, groups over 4 shards, rows hashed by sym, buy
+--     Aggregate sum(size) by sym, buy         spends 0, groups over 4 shards
 --       Window range 1 min                    spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym, buy, size)    files, tick 1 s, late rows dropped
+--   rows of trades: summed by sym, buy where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- latest values of all series
@@ -260,6 +304,8 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1];
 --   Answer on change                     owed exact
 --     Latest avg(price) of all series    spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)     files, tick 1 s, late rows dropped
+--   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- latest values of some series
@@ -271,6 +317,8 @@ SELECT SUM(price) FROM trades [PARTITION BY sym ROWS 1] WHERE sym IN ('A', 'B');
 --   Answer on change                    owed exact
 --     Latest sum(price) of 2 series     spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- latest values of one series
@@ -282,6 +330,8 @@ SELECT MAX(price) FROM trades [PARTITION BY sym ROWS 1] WHERE sym = 'A' ON CHANG
 --   Answer on change of 0.5             owed exact
 --     Latest max(price) of 1 series     spends 0, shard 3 of 4, not shared
 --       Scan trades (sym, ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: sent to the shards whose queries list their series
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- latest values with another condition
@@ -295,6 +345,8 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 1] WHERE price > 10;
 --       Where price > 10                    spends 0
 --         Window partition by sym rows 1    spends 0, ring of 1 rows, not shared
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: the newest rows are those of the whole stream
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- newest rows
@@ -307,6 +359,8 @@ SELECT AVG(price) FROM trades [ROWS 100];
 --     Aggregate avg(price)           spends 0, shard 2
 --       Window rows 100              spends 0, ring of 100 rows, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: the newest rows are those of the whole stream
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- newest rows that pass
@@ -320,6 +374,8 @@ SELECT AVG(price) FROM trades [ROWS 100] WHERE size > 10;
 --       Where size > 10                      spends 0
 --         Window rows 100                    spends 0, ring of 100 rows, not shared
 --           Scan trades (ts, size, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: the newest rows are those of the whole stream
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- newest rows of each key
@@ -332,6 +388,8 @@ SELECT AVG(price) FROM trades [PARTITION BY sym ROWS 5];
 --     Aggregate avg(price)                spends 0, shard 3
 --       Window partition by sym rows 5    spends 0, ring of 5 rows, not shared
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: the newest rows are those of the whole stream
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- of this tick
@@ -344,6 +402,8 @@ SELECT COUNT(*) FROM trades [NOW];
 --     Aggregate count(*)      spends 0, shard 1
 --       Window now            spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- since an instant
@@ -356,6 +416,8 @@ SELECT SUM(size) FROM trades [SINCE '2026-01-01'];
 --     Aggregate sum(size)                    spends 0, shard 1
 --       Window since 2026-01-01T00:00:00Z    spends 0, one pane, not shared
 --         Scan trades (ts, size)             files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of all rows
@@ -369,6 +431,8 @@ SELECT COUNT(*), AVG(price) FROM trades;
 --     Aggregate count(*)      spends 0, shard 1
 --       Window unbounded      spends 0, one pane, not shared
 --         Scan trades (ts)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.AVG(price) version 1, running, since epoch 2
@@ -376,6 +440,8 @@ SELECT COUNT(*), AVG(price) FROM trades;
 --     Aggregate avg(price)           spends 0, shard 2
 --       Window unbounded             spends 0, one pane, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of all rows by group
@@ -385,9 +451,11 @@ SELECT sym, COUNT(*) AS n FROM trades GROUP BY sym;
 -- explain:
 --   q version 1, running, since epoch 2
 --   Answer on change               owed exact
---     Aggregate count(*) by sym    spends 0, groups over 4 shards, rows hashed by sym
+--     Aggregate count(*) by sym    spends 0, groups over 4 shards
 --       Window unbounded           spends 0, one pane, not shared
 --         Scan trades (ts, sym)    files, tick 1 s, late rows dropped
+--   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a named window
@@ -400,6 +468,8 @@ SELECT AVG(price) FROM trades [recent] EVERY 1 MINUTE;
 --     Aggregate avg(price)                         spends 0, shard 0
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, price)                  files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- on close of a named window
@@ -412,6 +482,8 @@ SELECT MAX(price) FROM trades [recent] ON CLOSE;
 --     Aggregate max(price)                         spends 0, shard 0
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, price)                  files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a window of rows by name
@@ -424,6 +496,8 @@ SELECT SUM(price) FROM trades [few];
 --     Aggregate sum(price)           spends 0, shard 1
 --       Window rows 10 (few)         spends 0, ring of 10 rows, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: the newest rows are those of the whole stream
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a view
@@ -437,6 +511,8 @@ SELECT SUM(worth) FROM big [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --       Window range 1 min                   spends 0, panes of 10 s, from history, not shared
 --         Where size > 100                   spends 0
 --           Scan trades (ts, size, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a subquery
@@ -450,6 +526,8 @@ SELECT SUM(worth) AS total FROM (SELECT price * size AS worth FROM trades WHERE 
 --       Window range 1 min                        spends 0, panes of 1 s, from history, not shared
 --         Where buy                               spends 0
 --           Scan trades (ts, buy, price, size)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of a coarse tick
@@ -462,6 +540,8 @@ SELECT AVG(price) FROM slow [RANGE 10 MINUTES] EVERY 2 MINUTES;
 --     Aggregate avg(price)         spends 0, shard 0
 --       Window range 10 min        spends 0, panes of 2 min, from history, not shared
 --         Scan slow (ts, price)    files, tick 1 min, late rows dropped
+--   rows of slow: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- of rows that are revised
@@ -474,6 +554,8 @@ SELECT SUM(length) FROM packets [RANGE 10 SECONDS SLIDE 10 SECONDS] ON CLOSE;
 --     Aggregate sum(length)             spends 0, shard 2
 --       Window range 10 s slide 10 s    spends 0, panes of 10 s, from history, not shared
 --         Scan packets (ts, length)     files, tick 1 s, late rows revise 1 min back
+--   rows of packets: summed where they are read, sent to one shard
+--   error by cause: none
 --   kept back 0 of the error: nothing here is approximate
 
 -- of rows that are waited for
@@ -486,6 +568,8 @@ SELECT MAX(bid) FROM quotes [RANGE 10 SECONDS] EVERY 10 SECONDS;
 --     Aggregate max(bid)           spends 0, shard 2
 --       Window range 10 s          spends 0, panes of 10 s, from history, not shared
 --         Scan quotes (ts, bid)    files, tick 1 s, late rows waited for 5 s
+--   rows of quotes: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- several that share
@@ -497,23 +581,29 @@ SELECT COUNT(*) AS n, SUM(price) AS total, AVG(price) AS mean FROM trades [RANGE
 -- explain:
 --   q.n version 1, running, since epoch 2
 --   Answer every 10 s              owed exact
---     Aggregate count(*) by sym    spends 0, groups over 4 shards, rows hashed by sym
+--     Aggregate count(*) by sym    spends 0, groups over 4 shards
 --       Window range 1 min         spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, sym)    files, tick 1 s, late rows dropped
+--   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.total version 1, running, since epoch 2
 --   Answer every 10 s                     owed exact
---     Aggregate sum(price) by sym         spends 0, groups over 4 shards, rows hashed by sym
+--     Aggregate sum(price) by sym         spends 0, groups over 4 shards
 --       Window range 1 min                spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.mean version 1, running, since epoch 2
 --   Answer every 10 s                     owed exact
---     Aggregate avg(price) by sym         spends 0, groups over 4 shards, rows hashed by sym
+--     Aggregate avg(price) by sym         spends 0, groups over 4 shards
 --       Window range 1 min                spends 0, panes of 10 s, from history, shared by 2 queries
 --         Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- the newest of each, with the extremes of rows
@@ -533,6 +623,7 @@ SELECT FIRST(price) AS opened, LAST(price) AS closed FROM trades [RANGE 1 MINUTE
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- the extremes of texts are rows
@@ -552,6 +643,7 @@ SELECT MIN(sym) AS a, MAX(sym) AS b FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- an expression of aggregates is rows
@@ -571,6 +663,7 @@ SELECT SUM(price) / COUNT(*) AS mean FROM trades [RANGE 1 MINUTE];
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- a filter of an aggregate over rows
@@ -590,4 +683,5 @@ SELECT COUNT(*) FILTER (WHERE buy) AS n FROM trades [ROWS 10];
 --   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window rows 10 depends on rows that come after
 --   kept back 0 of the error: rows are exact

@@ -13,6 +13,7 @@ SELECT sym, price FROM trades [RANGE 1 MINUTE] ORDER BY price DESC LIMIT 3;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- by position
@@ -30,6 +31,7 @@ SELECT sym, price FROM trades [RANGE 1 MINUTE] ORDER BY 2 DESC, 1 LIMIT 3;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- by alias
@@ -49,6 +51,7 @@ SELECT sym, price * size AS worth FROM trades [RANGE 1 MINUTE] ORDER BY worth AS
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- by what is not selected
@@ -70,6 +73,7 @@ SELECT sym FROM trades [RANGE 1 MINUTE] ORDER BY price DESC LIMIT 2;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- by an expression
@@ -91,6 +95,7 @@ SELECT sym, price FROM trades [RANGE 1 MINUTE] ORDER BY abs(price - 10) LIMIT 2;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- of groups
@@ -112,6 +117,7 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym ORDER BY n D
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- of groups by another aggregate
@@ -135,6 +141,7 @@ SELECT sym FROM trades [RANGE 1 MINUTE] GROUP BY sym ORDER BY MAX(price) DESC LI
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- without a limit
@@ -152,6 +159,7 @@ SELECT sym FROM trades [NOW] ORDER BY sym;
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- a limit without an order
@@ -169,6 +177,7 @@ SELECT sym FROM trades [NOW] LIMIT 3;
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- inside a subquery without a limit
@@ -187,7 +196,8 @@ SELECT sym FROM (SELECT sym, price FROM trades [NOW] ORDER BY price) x WHERE pri
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- inside a subquery with a limit
@@ -209,6 +219,7 @@ SELECT sym FROM (SELECT sym, price FROM trades [NOW] ORDER BY price LIMIT 5) x W
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- no rows
@@ -226,4 +237,5 @@ SELECT sym FROM trades [NOW] LIMIT 0;
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact

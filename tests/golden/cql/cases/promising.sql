@@ -27,6 +27,8 @@ WHERE t.sym = q.sym WITH PREFERENCE DESC COUNT(t.sym), COUNT(q.sym) FADE FACTOR 
 --   without overload a row is looked up in whole windows at once and nothing is summarised: answers are exact
 --   under overload rows that are given are true, those missing are charged to promising; what was not looked up waits until its row leaves
 --   placed by key over 4 shards; all of them choose alike
+--   rows of quotes: read by every shard: the pairs of all keys compete for the budget
+--   rows of trades: read by every shard: the pairs of all keys compete for the budget
 --   kept back 0 of the error: rows that are given are exact
 
 -- Two streams, outliers first
@@ -60,6 +62,8 @@ WHERE t.size > 10 WITH PREFERENCE ASC COUNT(q.sym), COUNT(t.sym) BUDGET CPU 0.2;
 --   without overload a row is looked up in whole windows at once and nothing is summarised: answers are exact
 --   under overload rows that are given are true, those missing are charged to promising; what was not looked up waits until its row leaves
 --   placed by key over 4 shards; all of them choose alike
+--   rows of quotes: read by every shard: the pairs of all keys compete for the budget
+--   rows of trades: read by every shard: the pairs of all keys compete for the budget
 --   kept back 0 of the error: rows that are given are exact
 
 -- Two streams, a representative sample
@@ -91,6 +95,8 @@ WITH PREFERENCE WEIGHTED COUNT(t.sym) * COUNT(q.sym) BUDGET PROBES 100, CPU 50 P
 --   without overload a row is looked up in whole windows at once and nothing is summarised: answers are exact
 --   under overload rows that are given are true, those missing are charged to promising; what was not looked up waits until its row leaves
 --   placed by key over 4 shards; all of them choose alike
+--   rows of quotes: read by every shard: the pairs of all keys compete for the budget
+--   rows of trades: read by every shard: the pairs of all keys compete for the budget
 --   kept back 0 of the error: rows that are given are exact
 
 -- A window for all sources, and the spelling of the paper
@@ -122,6 +128,8 @@ WITH PREFERENCE DESC SUMMARY.Estimate.Count(t.sym), SUMMARY.Estimate.Count(q.sym
 --   without overload a row is looked up in whole windows at once and nothing is summarised: answers are exact
 --   under overload rows that are given are true, those missing are charged to promising; what was not looked up waits until its row leaves
 --   placed by key over 4 shards; all of them choose alike
+--   rows of quotes: read by every shard: the pairs of all keys compete for the budget
+--   rows of trades: read by every shard: the pairs of all keys compete for the budget
 --   kept back 0 of the error: rows that are given are exact
 
 -- Whole streams, rows as they come
@@ -156,6 +164,8 @@ WITH PREFERENCE DESC FREQUENCY(t.sym), FREQUENCY(q.sym) FADE FACTOR 0.8 BUDGET P
 --   without overload a row is looked up in whole windows at once and nothing is summarised: answers are exact
 --   under overload rows that are given are true, those missing are charged to promising; what was not looked up waits until its row leaves
 --   placed by key over 4 shards; all of them choose alike
+--   rows of quotes: read by every shard: the pairs of all keys compete for the budget
+--   rows of trades: read by every shard: the pairs of all keys compete for the budget
 --   kept back 0 of the error: rows that are given are exact
 
 -- Three streams
@@ -192,6 +202,8 @@ WHERE t.sym = q.sym AND u.sym = q.sym AND u.price > t.price BUDGET PROBES 50 EVE
 --   without overload a row is looked up in whole windows at once and nothing is summarised: answers are exact
 --   under overload rows that are given are true, those missing are charged to promising; what was not looked up waits until its row leaves
 --   placed by key over 4 shards; all of them choose alike
+--   rows of quotes: read by every shard: the pairs of all keys compete for the budget
+--   rows of trades: read by every shard: the pairs of all keys compete for the budget
 --   kept back 0 of the error: rows that are given are exact
 
 -- A budget alone prefers what gives most
@@ -222,6 +234,8 @@ SELECT t.sym FROM trades [RANGE 1 MINUTE] t, quotes [RANGE 1 MINUTE] q WHERE t.s
 --   without overload a row is looked up in whole windows at once and nothing is summarised: answers are exact
 --   under overload rows that are given are true, those missing are charged to promising; what was not looked up waits until its row leaves
 --   placed by key over 4 shards; all of them choose alike
+--   rows of quotes: read by every shard: the pairs of all keys compete for the budget
+--   rows of trades: read by every shard: the pairs of all keys compete for the budget
 --   kept back 0 of the error: rows that are given are exact
 
 -- A selection
@@ -247,6 +261,7 @@ SELECT sym, price FROM trades WHERE price > 10 AND price <= 20 BUDGET PROBES 100
 --   without overload rows are tested as they come, in the index of selections, and nothing is summarised: answers are exact
 --   under overload rows that are given are true, those missing are charged to promising; what was not tested waits until its zone is older, then is given up
 --   placed by number over 4 shards
+--   rows of trades: read by one shard: one budget chooses among all rows
 --   kept back 0 of the error: rows that are given are exact
 
 -- A selection by texts, taken back with its window
@@ -273,6 +288,7 @@ WITH PREFERENCE ASC COUNT(sym) BUDGET PROBES 100;
 --   without overload rows are tested as they come, in the index of selections, and nothing is summarised: answers are exact
 --   under overload rows that are given are true, those missing are charged to promising; what was not tested waits until its zone is older, then is given up
 --   placed by number over 4 shards
+--   rows of trades: read by one shard: one budget chooses among all rows
 --   kept back 0 of the error: rows that are given are exact
 
 -- A selection judged by another column
@@ -300,6 +316,7 @@ SELECT sym FROM trades t WHERE size > 3 WITH PREFERENCE WEIGHTED COUNT(t.price) 
 --   without overload rows are tested as they come, in the index of selections, and nothing is summarised: answers are exact
 --   under overload rows that are given are true, those missing are charged to promising; what was not tested waits until its zone is older, then is given up
 --   placed by number over 4 shards
+--   rows of trades: read by one shard: one budget chooses among all rows
 --   kept back 0 of the error: rows that are given are exact
 
 -- A sum
@@ -313,6 +330,8 @@ SELECT SUM(price) FROM trades [RANGE 5 MINUTES] WHERE size > 3 EVERY 1 MINUTE BU
 --       Window range 5 min                    spends 0, panes of 1 min, not shared
 --         Where size > 3                      spends 0
 --           Scan trades (ts, size, price)     files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(price) * price; those that promise most first
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 100 probes a tick; a probe is one row looked at
@@ -331,6 +350,8 @@ SELECT COUNT(*) FROM trades [RANGE 1 MINUTE] WHERE price > 10 EVERY 10 SECONDS W
 --       Window range 1 min                  spends 0, panes of 10 s, not shared
 --         Where price > 10                  spends 0
 --           Scan trades (ts, price)         files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(price); work shared in the ratio of what they promise
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 100 probes a tick; a probe is one row looked at
@@ -349,6 +370,8 @@ SELECT AVG(price * size) FROM trades [RANGE 5 MINUTES SLIDE 1 MINUTE] WHERE pric
 --       Window range 5 min slide 1 min               spends 0, panes of 1 min, not shared
 --         Where (price >= 2) and (price <= 9)        spends 0
 --           Scan trades (ts, price, size)            files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (1%), late rows
 --   promise of regions: COUNT(price); work shared in the ratio of what they promise
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 0.1 cores, in probes at the costs that were measured; a probe is one row looked at
@@ -366,6 +389,8 @@ SELECT MEDIAN(price) FROM trades [recent] WITH PREFERENCE WEIGHTED COUNT(price) 
 --     Sample quantile(price, 0.5) in strata of price    spends as much as its bar says, by Hoeffding and Serfling over strata, shard 3 of 4
 --       Window range 5 min slide 1 min (recent)         spends 0, panes of 1 min, not shared
 --         Scan trades (ts, price)                       files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(price); work shared in the ratio of what they promise
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 100 probes a tick; a probe is one row looked at
@@ -383,6 +408,8 @@ SELECT QUANTILE(price, 0.9) FROM trades [RANGE 1 MINUTE] WITH PREFERENCE DESC CO
 --     Sample quantile(price, 0.9) in strata of sym    spends as much as its bar says, by Hoeffding and Serfling over strata, shard 3 of 4
 --       Window range 1 min                            spends 0, panes of 1 min, not shared
 --         Scan trades (ts, price, sym)                files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(sym) * 2; those that promise most first
 --   strata of trades: 16 buckets of sym x panes; summary syms, count_sketch of trades(sym), 20 s x 2 x 4, reaches back 5 min
 --   budget 100 probes a tick; a probe is one row looked at
@@ -401,6 +428,8 @@ SELECT SUM(price) AS all_of_it, AVG(price) AS mean FROM trades [RANGE 1 MINUTE] 
 --     Sample sum(price) in strata of price    spends as much as its bar says, by Hoeffding and Serfling over strata, shard 3 of 4
 --       Window range 1 min                    spends 0, panes of 10 s, not shared
 --         Scan trades (ts, price)             files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(price) * price; those that promise most first
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 50 probes a tick; a probe is one row looked at
@@ -413,6 +442,8 @@ SELECT SUM(price) AS all_of_it, AVG(price) AS mean FROM trades [RANGE 1 MINUTE] 
 --     Sample avg(price) in strata of price    spends as much as its bar says, by Hoeffding and Serfling over strata, shard 0 of 4
 --       Window range 1 min                    spends 0, panes of 10 s, not shared
 --         Scan trades (ts, price)             files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one budget chooses among all rows
+--   error by cause: promising (5%), late rows
 --   promise of regions: COUNT(price); work shared in the ratio of what they promise
 --   strata of trades: 8 buckets of price x panes; summary prices, histogram of trades(price), 1 min x 2 x 3, reaches back 7 min
 --   budget 50 probes a tick; a probe is one row looked at

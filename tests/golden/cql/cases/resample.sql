@@ -15,6 +15,7 @@ SELECT * FROM RESAMPLE(trades, price, 1 MINUTE) r;
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: a grid is filled in from the rows around it
 --   kept back 0 of the error: rows are exact
 
 -- by name
@@ -38,6 +39,7 @@ SELECT sym, price FROM RESAMPLE(trades, price, 1 MINUTE, LAST) AS grid WHERE pri
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: a grid is filled in from the rows around it
 --   kept back 0 of the error: rows are exact
 
 -- between neighbours
@@ -57,6 +59,7 @@ SELECT sym, ts, price FROM RESAMPLE(trades, price, 10 SECONDS, LINEAR) r;
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: a grid is filled in from the rows around it
 --   kept back 0 of the error: rows are exact
 
 -- a window over the grid
@@ -78,6 +81,7 @@ SELECT sym, AVG(price) AS mean FROM (SELECT * FROM RESAMPLE(trades, price, 10 SE
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: a grid is filled in from the rows around it
 --   kept back 0 of the error: rows are exact
 
 -- of texts
@@ -99,6 +103,7 @@ SELECT sym FROM RESAMPLE(trades, sym, 1 MINUTE) r;
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: a grid is filled in from the rows around it
 --   kept back 0 of the error: rows are exact
 
 -- a filter on the key
@@ -122,6 +127,7 @@ SELECT price FROM RESAMPLE(trades, price, 1 MINUTE) r WHERE sym = 'A';
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: a grid is filled in from the rows around it
 --   kept back 0 of the error: rows are exact
 
 -- two grids joined
@@ -150,6 +156,8 @@ SELECT a.sym, a.price, b.bid FROM (SELECT * FROM RESAMPLE(trades, price, 1 MINUT
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: a grid is filled in from the rows around it
+--   rows of trades: read by one shard: a grid is filled in from the rows around it
 --   kept back 0 of the error: rows are exact
 
 -- a count of points
@@ -171,4 +179,5 @@ SELECT sym, COUNT(*) AS n FROM RESAMPLE(trades, price, 1 MINUTE) r GROUP BY sym;
 --   memory groups: one row for each sym
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: a grid is filled in from the rows around it
 --   kept back 0 of the error: rows are exact

@@ -12,7 +12,8 @@ SELECT * FROM trades;
 --         Scan trades (sym, ts, price, size, buy)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- one column
@@ -29,7 +30,8 @@ SELECT sym FROM trades;
 --         Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- columns under other names
@@ -48,7 +50,8 @@ SELECT sym AS name, price AS paid FROM trades;
 --           Scan trades (sym, price)         files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- columns of a named source
@@ -67,7 +70,8 @@ SELECT t.*, t.price * 2 AS double FROM trades t;
 --           Scan trades (sym, ts, price, size, buy)              files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a condition
@@ -86,7 +90,8 @@ SELECT sym, price FROM trades WHERE price > 10;
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- two conditions
@@ -107,7 +112,8 @@ SELECT sym FROM trades WHERE price > 10 AND size < 5;
 --             Scan trades (sym, price, size)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- either of two conditions
@@ -128,7 +134,8 @@ SELECT sym FROM trades WHERE price > 10 OR buy;
 --             Scan trades (sym, price, buy)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a condition on a column that is not selected
@@ -149,7 +156,8 @@ SELECT sym FROM trades WHERE size > 100;
 --             Scan trades (sym, size)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a condition that is always true
@@ -166,7 +174,8 @@ SELECT sym FROM trades WHERE 1 < 2;
 --         Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a condition that is never true
@@ -185,7 +194,8 @@ SELECT sym FROM trades WHERE 1 > 2;
 --           Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a condition said twice
@@ -206,7 +216,8 @@ SELECT sym FROM trades WHERE price > 10 AND price > 10;
 --             Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a condition on event time
@@ -227,7 +238,8 @@ SELECT sym FROM trades WHERE ts >= '2026-01-31T12:00:00Z';
 --             Scan trades (sym, ts)                         files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a bool is a condition
@@ -248,7 +260,8 @@ SELECT sym FROM trades WHERE buy;
 --             Scan trades (sym, buy)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- constants are computed once
@@ -269,7 +282,8 @@ SELECT price * (1 + 1) AS double FROM trades WHERE price > 5 * 2;
 --             Scan trades (price)     files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a selection of a window
@@ -286,7 +300,8 @@ SELECT sym, price FROM trades [RANGE 1 MINUTE] WHERE price > 10;
 --         Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a selection of a subquery
@@ -307,7 +322,8 @@ SELECT name FROM (SELECT sym AS name, price AS paid FROM trades) x WHERE paid > 
 --             Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a selection of a selection
@@ -328,7 +344,8 @@ SELECT sym FROM (SELECT * FROM trades WHERE size > 1) x WHERE price > 10;
 --             Scan trades (sym, price, size)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- the same column twice
@@ -347,7 +364,8 @@ SELECT sym, sym FROM trades;
 --           Scan trades (sym)       files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- quoted names
@@ -368,7 +386,8 @@ SELECT price AS "Price paid" FROM trades WHERE size > 3;
 --             Scan trades (price, size)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a selection from now on
@@ -389,7 +408,8 @@ SELECT sym FROM trades WHERE price > 10 FROM NOW;
 --             Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a selection of a stream whose late rows revise
@@ -410,5 +430,6 @@ SELECT saddr FROM packets WHERE length > 1000;
 --             Scan packets (saddr, length)    files, tick 1 s, late rows revise 1 min back
 --   memory bounded: each row is looked at once
 --   store of packets: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of packets: spread over all shards
 --   kept back 0 of the error: rows are exact

@@ -13,6 +13,7 @@ SELECT sym, price, size FROM trades [SESSION 1 MINUTE PARTITION BY sym] WHERE si
 --   memory window: rows of trades for session 1 min partition by sym
 --   store of trades: session 1 min partition by sym
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window session 1 min partition by sym depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- how many rows a run has
@@ -32,6 +33,7 @@ SELECT sym, COUNT(*) AS n FROM trades [SESSION 1 MINUTE PARTITION BY sym] GROUP 
 --   memory window: rows of trades for session 1 min partition by sym
 --   store of trades: session 1 min partition by sym
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window session 1 min partition by sym depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- how long a run is
@@ -51,6 +53,7 @@ SELECT sym, MAX(ts) - MIN(ts) AS lasted FROM trades [SESSION 1 MINUTE PARTITION 
 --   memory window: rows of trades for session 1 min partition by sym
 --   store of trades: session 1 min partition by sym
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window session 1 min partition by sym depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- runs that end
@@ -72,6 +75,7 @@ SELECT DSTREAM(sym, COUNT(*) AS n) FROM trades [SESSION 1 MINUTE PARTITION BY sy
 --   memory window: rows of trades for session 1 min partition by sym
 --   store of trades: session 1 min partition by sym
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window session 1 min partition by sym depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- a run of all rows
@@ -91,4 +95,5 @@ SELECT SUM(size) AS total FROM trades [SESSION 1 MINUTE] EVERY 10 SECONDS;
 --   memory window: rows of trades for session 1 min
 --   store of trades: session 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window session 1 min depends on rows that come after
 --   kept back 0 of the error: rows are exact

@@ -18,6 +18,8 @@ SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW];
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- union all
@@ -40,6 +42,8 @@ SELECT sym FROM trades [NOW] UNION ALL SELECT sym FROM quotes [NOW];
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- union all of streams is a stream
@@ -64,6 +68,8 @@ SELECT sym FROM trades UNION ALL SELECT sym FROM quotes;
 --   store of quotes: no row is kept
 --   store of trades: no row is kept
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- except
@@ -86,6 +92,8 @@ SELECT sym FROM trades [RANGE 1 MINUTE] EXCEPT SELECT sym FROM quotes [RANGE 1 M
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- except all
@@ -108,6 +116,8 @@ SELECT sym FROM trades [RANGE 1 MINUTE] EXCEPT ALL SELECT sym FROM quotes [RANGE
 --   store of quotes: range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- intersect
@@ -129,6 +139,7 @@ SELECT sym FROM trades [RANGE 1 MINUTE] INTERSECT SELECT sym FROM symbols;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- intersect all
@@ -151,6 +162,8 @@ SELECT sym FROM trades [ROWS 10] INTERSECT ALL SELECT sym FROM quotes [ROWS 10];
 --   store of quotes: rows 10
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- intersect binds tighter
@@ -179,6 +192,8 @@ SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW] INTERSECT SELECT
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- brackets
@@ -207,6 +222,8 @@ SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW] INTERSECT SELECT
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- an int and a float
@@ -229,6 +246,8 @@ SELECT size FROM trades [NOW] UNION SELECT bid FROM quotes [NOW];
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- order and limit of the whole
@@ -252,6 +271,7 @@ SELECT sym FROM trades [NOW] UNION SELECT sym FROM symbols ORDER BY sym DESC LIM
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- a filter goes to both sides
@@ -278,6 +298,8 @@ SELECT sym FROM (SELECT sym FROM trades [NOW] UNION SELECT sym FROM quotes [NOW]
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
 
 -- a stream of the whole
@@ -301,6 +323,7 @@ RSTREAM (SELECT sym FROM trades [NOW] EXCEPT SELECT sym FROM symbols);
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the whole relation is given at each instant
 --   kept back 0 of the error: rows are exact
 
 -- itself on both sides
@@ -322,4 +345,5 @@ SELECT sym FROM trades [RANGE 2 MINUTES] EXCEPT SELECT sym FROM trades [RANGE 1 
 --   memory window: rows of trades for range 2 min
 --   store of trades: range 2 min, range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact

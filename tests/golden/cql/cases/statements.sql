@@ -8,6 +8,8 @@ CREATE QUERY mean AS SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 10 SEC
 --     Aggregate avg(price)           spends 0, shard 2
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered mean
@@ -32,7 +34,8 @@ CREATE STANDING QUERY dear AS SELECT sym FROM trades WHERE price > 10;
 --             Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 -- did:
 --   registered dear
@@ -50,6 +53,8 @@ CREATE QUERY ends AS SELECT MIN(price) AS low, MAX(price) AS high FROM trades [N
 --     Aggregate min(price)           spends 0, shard 1
 --       Window now                   spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   ends.high version 1, running, since epoch 2
@@ -57,6 +62,8 @@ CREATE QUERY ends AS SELECT MIN(price) AS low, MAX(price) AS high FROM trades [N
 --     Aggregate max(price)           spends 0, shard 1
 --       Window now                   spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   registered ends.low, ends.high
@@ -70,9 +77,11 @@ ALTER QUERY heat AS SELECT sym, MAX(price) FROM trades [recent] GROUP BY sym EVE
 -- explain:
 --   heat version 2, running, since epoch 2
 --   Answer every 1 min                             owed exact
---     Aggregate max(price) by sym                  spends 0, groups over 4 shards, rows hashed by sym
+--     Aggregate max(price) by sym                  spends 0, groups over 4 shards
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, sym, price)             files, tick 1 s, late rows dropped
+--   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 -- did:
 --   altered heat
@@ -91,7 +100,8 @@ ALTER QUERY heat AS SELECT sym FROM trades [NOW];
 --       Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 -- did:
 --   altered heat
@@ -116,7 +126,8 @@ ALTER QUERY busy AS SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP
 --             Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 -- did:
 --   unchanged query busy
@@ -546,9 +557,11 @@ EXPLAIN heat;
 -- shows:
 --   heat version 1, running, from the next epoch
 --   Answer every 1 min                             owed exact
---     Aggregate avg(price) by sym                  spends 0, groups over 4 shards, rows hashed by sym
+--     Aggregate avg(price) by sym                  spends 0, groups over 4 shards
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, sym, price)             files, tick 1 s, late rows dropped
+--   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- explain a query of rows
@@ -565,7 +578,8 @@ EXPLAIN busy;
 --             Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- explain a family
@@ -579,6 +593,8 @@ EXPLAIN top;
 --       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 2 queries
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[A].low version 1, running, from the next epoch
@@ -587,6 +603,8 @@ EXPLAIN top;
 --       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 2 queries
 --         Where sym = 'A'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[B].high version 1, running, from the next epoch
@@ -595,6 +613,8 @@ EXPLAIN top;
 --       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 2 queries
 --         Where sym = 'B'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   top[B].low version 1, running, from the next epoch
@@ -603,6 +623,8 @@ EXPLAIN top;
 --       Window range 1 min                  spends 0, panes of 1 s, from history, shared by 2 queries
 --         Where sym = 'B'                   spends 0
 --           Scan trades (ts, sym, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- explain what is not registered
@@ -615,6 +637,8 @@ EXPLAIN SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --     Aggregate avg(price)           spends 0, shard 2
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- explain rows that are not registered
@@ -630,7 +654,8 @@ EXPLAIN SELECT sym FROM trades [RANGE 1 MINUTE] WHERE price > 10;
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- explain what has not run yet
@@ -640,8 +665,10 @@ EXPLAIN ANALYZE heat;
 -- shows:
 --   heat version 1, running, from the next epoch
 --   Answer every 1 min                             owed exact
---     Aggregate avg(price) by sym                  spends 0, groups over 4 shards, rows hashed by sym
+--     Aggregate avg(price) by sym                  spends 0, groups over 4 shards
 --       Window range 5 min slide 1 min (recent)    spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, sym, price)             files, tick 1 s, late rows dropped
+--   rows of trades: summed by sym where they are read
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --   measured: nothing, it begins after epoch 0

@@ -14,7 +14,8 @@ SELECT ISTREAM(sym, price) FROM trades [RANGE 1 MINUTE] WHERE price > 10;
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- what goes
@@ -33,7 +34,8 @@ SELECT DSTREAM(sym, price) FROM trades [RANGE 1 MINUTE] WHERE price > 10;
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- what is there
@@ -53,6 +55,7 @@ SELECT RSTREAM(sym, price) FROM trades [RANGE 1 MINUTE] WHERE price > 10;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the whole relation is given at each instant
 --   kept back 0 of the error: rows are exact
 
 -- what is there, every so often
@@ -70,6 +73,7 @@ SELECT RSTREAM(sym, price) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: the whole relation is given at each instant
 --   kept back 0 of the error: rows are exact
 
 -- all columns of what comes
@@ -88,7 +92,8 @@ SELECT ISTREAM(*) FROM trades [RANGE UNBOUNDED] WHERE price > 10;
 --           Scan trades (sym, ts, price, size, buy)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- around a query
@@ -109,7 +114,8 @@ ISTREAM (SELECT sym FROM trades [RANGE 1 MINUTE] WHERE price > 10);
 --             Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- of groups
@@ -130,7 +136,8 @@ SELECT ISTREAM(sym, COUNT(*) AS n) FROM trades [RANGE 1 MINUTE] GROUP BY sym;
 --             Scan trades (sym)      files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- of a join
@@ -157,6 +164,8 @@ SELECT ISTREAM(t.sym, q.bid) FROM trades [NOW] t JOIN quotes [PARTITION BY sym R
 --   store of quotes: partition by sym rows 1
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: window partition by sym rows 1 depends on rows that come after
+--   rows of trades: read by one shard: window partition by sym rows 1 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- a selection is a stream by itself
@@ -175,7 +184,8 @@ SELECT sym, price FROM trades WHERE price > 20;
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- a window makes a relation
@@ -193,7 +203,8 @@ SELECT sym, price FROM trades [ROWS UNBOUNDED] WHERE price > 10;
 --   memory unbounded: every row of trades as the answer is all of them
 --   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: unbounded
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a stream inside is its relation
@@ -213,7 +224,8 @@ SELECT sym FROM (SELECT ISTREAM(*) FROM trades [RANGE UNBOUNDED]) x WHERE price 
 --   memory unbounded: every row of trades as the answer is all of them
 --   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: unbounded
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- what goes in the order of going
@@ -231,6 +243,7 @@ SELECT DSTREAM(*) FROM trades [ROWS 10];
 --   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window rows 10 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- of a set
@@ -255,4 +268,6 @@ ISTREAM (SELECT sym FROM trades [NOW] INTERSECT SELECT sym FROM quotes [NOW]);
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact

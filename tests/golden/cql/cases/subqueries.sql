@@ -23,6 +23,7 @@ SELECT sym FROM trades [NOW] WHERE price > (SELECT AVG(price) FROM trades [RANGE
 --   memory window: rows of trades for now
 --   store of trades: now, range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- a value in the select list
@@ -51,6 +52,8 @@ SELECT sym, price - (SELECT MAX(bid) FROM quotes [NOW]) AS above FROM trades [NO
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: no group is a column that rows could be hashed by
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- a value of one row
@@ -81,6 +84,8 @@ SELECT sym FROM trades [NOW] WHERE price > (SELECT bid FROM quotes [ROWS 10] ORD
 --   store of quotes: rows 10
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: the first rows are those of the whole result
+--   rows of trades: read by one shard: the first rows are those of the whole result
 --   kept back 0 of the error: rows are exact
 
 -- two values
@@ -117,6 +122,8 @@ SELECT sym FROM trades [NOW] WHERE price BETWEEN (SELECT MIN(bid) FROM quotes [N
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: no group is a column that rows could be hashed by
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- a value of each row
@@ -143,7 +150,8 @@ SELECT sym, price FROM trades [NOW] t WHERE price > (SELECT AVG(p.price) FROM tr
 --               Scan trades (sym, price)               files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now, range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a count of each row
@@ -169,7 +177,9 @@ SELECT sym, (SELECT COUNT(*) FROM quotes [RANGE 1 MINUTE] q WHERE q.sym = t.sym)
 --   memory window: rows of trades for now
 --   store of quotes: range 1 min
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a value by an inequality
@@ -208,6 +218,8 @@ SELECT sym FROM trades [NOW] t WHERE (SELECT COUNT(*) FROM quotes [RANGE 1 MINUT
 --   store of quotes: range 1 min
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: not all inputs of the join are equal in one column
+--   rows of trades: read by one shard: not all inputs of the join are equal in one column
 --   kept back 0 of the error: rows are exact
 
 -- exists
@@ -235,7 +247,9 @@ SELECT sym FROM trades [NOW] t WHERE EXISTS (SELECT 1 FROM quotes [RANGE 1 MINUT
 --   memory window: rows of trades for now
 --   store of quotes: range 1 min
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- exists with an inequality
@@ -273,7 +287,9 @@ SELECT sym FROM trades [NOW] t WHERE EXISTS (SELECT 1 FROM quotes [RANGE 1 MINUT
 --   memory window: rows of trades for now
 --   store of quotes: range 1 min
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- exists at all
@@ -303,6 +319,7 @@ SELECT sym FROM trades [NOW] WHERE EXISTS (SELECT sym FROM symbols WHERE sector 
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 
 -- not exists
@@ -330,7 +347,9 @@ SELECT sym FROM trades [NOW] t WHERE NOT EXISTS (SELECT 1 FROM quotes [RANGE 1 M
 --   memory window: rows of trades for now
 --   store of quotes: range 1 min
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- in
@@ -358,6 +377,7 @@ SELECT sym, price FROM trades [NOW] WHERE sym IN (SELECT sym FROM symbols WHERE 
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 
 -- in, of each row
@@ -385,7 +405,9 @@ SELECT sym FROM trades [NOW] t WHERE size IN (SELECT length FROM packets [NOW] p
 --   memory window: rows of trades for now
 --   store of packets: now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
+--   rows of packets: hashed by saddr
 --   kept back 0 of the error: rows are exact
 
 -- not in
@@ -421,6 +443,7 @@ SELECT sym FROM trades [NOW] WHERE sym NOT IN (SELECT sym FROM symbols);
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 
 -- in, inside a condition
@@ -456,6 +479,7 @@ SELECT sym FROM trades [NOW] WHERE buy OR sym IN (SELECT sym FROM symbols);
 --   memory window: rows of trades for now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 
 -- in groups
@@ -483,6 +507,7 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE] GROUP BY sym HAVING COUNT
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: rows of tables alone are read
 --   kept back 0 of the error: rows are exact
 
 -- inside an expression
@@ -511,6 +536,8 @@ SELECT sym FROM trades [NOW] WHERE price > 2 * (SELECT AVG(bid) FROM quotes [RAN
 --   store of quotes: range 1 min
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: no group is a column that rows could be hashed by
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- in FROM
@@ -529,7 +556,8 @@ SELECT x.sym FROM (SELECT sym, price FROM trades [RANGE 1 MINUTE] WHERE size > 1
 --           Scan trades (sym, price, size)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- nested in FROM
@@ -548,7 +576,8 @@ SELECT sym FROM (SELECT sym, p FROM (SELECT sym, price AS p, size FROM trades [N
 --           Scan trades (sym, price, size)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- of a set
@@ -583,4 +612,6 @@ SELECT sym FROM trades [NOW] WHERE sym IN (SELECT sym FROM quotes [NOW] UNION SE
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact

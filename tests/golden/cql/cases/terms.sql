@@ -8,6 +8,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS;
 --     Aggregate avg(price)           spends 0, shard 2
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- on change
@@ -20,6 +22,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] ON CHANGE;
 --     Aggregate avg(price)           spends 0, shard 1
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- on change of an amount
@@ -32,6 +36,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] ON CHANGE OF 0.25;
 --     Aggregate avg(price)           spends 0, shard 1
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- on close
@@ -44,6 +50,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE SLIDE 30 SECONDS] ON CLOSE;
 --     Aggregate avg(price)               spends 0, shard 2
 --       Window range 1 min slide 30 s    spends 0, panes of 30 s, from history, not shared
 --         Scan trades (ts, price)        files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- on close of rows
@@ -64,7 +72,8 @@ SELECT sym, COUNT(*) AS n FROM trades [RANGE 1 MINUTE SLIDE 30 SECONDS] GROUP BY
 --             Scan trades (sym)              files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min slide 30 s
 --   store of trades: range 1 min slide 30 s
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- exact
@@ -77,6 +86,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EXACT EVERY 10 SECONDS;
 --     Aggregate avg(price)           spends 0, shard 2
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- within a width
@@ -89,6 +100,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 0.5;
 --     Aggregate avg(price)           spends 0, shard 1
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: small moves, late rows
 --   kept back 0 of 0.5: answers that moved less are not given again
 
 -- within a width, every so often
@@ -101,6 +114,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITHIN 0.5 EVERY 10 SECONDS;
 --     Aggregate avg(price)           spends 0, shard 2
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0.5 of 0.5: values are exact
 
 -- within a share of the value
@@ -113,6 +128,8 @@ SELECT APPROX_COUNT_DISTINCT(sym) FROM trades [RANGE 1 MINUTE] WITHIN 5 PERCENT;
 --     Summarise distinct(sym) in Hll(lg_k=12, delta=0.05, seed=5155289208567721)    spends within 0.0476 of the value, 95.0% per question, FFGM07 thm 1, 4,096 bytes a group and pane, shard 0
 --       Window range 1 min                                                          spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%), late rows
 --   kept back 0.00244 of 0.05, 0% of the chance to fail
 --   not fm: takes 8,192 bytes, one group at a time
 --   not theta: takes 16,384 bytes, one group at a time
@@ -128,6 +145,8 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] WITHIN 5% CONFIDENCE 99
 --     Summarise quantile(price, 0.5) in LogHistogram(alpha=0.047619047619047616, folds=0, seed=1579323902662387)    spends within 0.0437 of the value, 100.0% per question, MRL19 prop 3, 1,200 bytes a group and pane, shard 2
 --       Window range 1 min                                                                                          spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)                                                                                   files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: log_histogram, late rows
 --   kept back 0.0063 of 0.05, 1% of the chance to fail
 
 -- within a rank
@@ -140,6 +159,8 @@ SELECT QUANTILE(price, 0.95) FROM trades [RANGE 1 MINUTE] WITHIN 0.01 RANK EVERY
 --     Summarise quantile(price, 0.95) in Kll(k=272, delta=0.05, seed=6871149817853958)    spends within 0.00999 in rank, 95.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 14,372 bytes a group and pane, shard 1
 --       Window range 1 min                                                                spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (5%), late rows
 --   kept back 1.4e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -155,6 +176,8 @@ SELECT QUANTILE(price, 0.95) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK CONFIDE
 --     Summarise quantile(price, 0.95) in Kll(k=326, delta=0.01, seed=4239864610266806)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 2
 --       Window range 1 min                                                                spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                         files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (1%), late rows
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -170,6 +193,8 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] GUARANTEED WITHIN 1% RA
 --     Summarise quantile(price, 0.5) in Gk(epsilon=0.01, least_kept=1.0, seed=6993269465752886)    spends within 0.01 in rank, 100.0% per question, GK16 thm 2, 2,896 bytes a group and pane, shard 1
 --       Window range 1 min                                                                         spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                                  files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: gk, late rows
 --   kept back 0 of 0.01, 0% of the chance to fail
 --   not mrl: takes 28,032 bytes, one group at a time
 
@@ -183,6 +208,8 @@ SELECT MEDIAN(price) FROM trades [RANGE 1 MINUTE] WITHIN 1% RANK CONFIDENCE 95% 
 --     Summarise quantile(price, 0.5) in Gk(epsilon=0.01, least_kept=1.0, seed=6993269465752886)    spends within 0.01 in rank, 100.0% per question, GK16 thm 2, 2,896 bytes a group and pane, shard 1
 --       Window range 1 min                                                                         spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                                  files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: gk, late rows
 --   kept back 0 of 0.01, 0% of the chance to fail
 --   not mrl: takes 28,032 bytes, one group at a time
 
@@ -196,6 +223,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] EVERY 10 SECONDS FRESH 20 SECONDS
 --     Aggregate avg(price)           spends 0, shard 2
 --       Window range 1 min           spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --   fresh within 11 s of 20 s: tick 1 s + cadence 10 s
 
@@ -211,7 +240,8 @@ SELECT sym FROM trades [NOW] FRESH 20 SECONDS;
 --       Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 --   fresh within 1 s of 20 s: tick 1 s
 
@@ -225,6 +255,8 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 MINUTE] WITHIN 5% RANK BUDGET M
 --     Summarise quantile(price, 0.5) in Kll(k=55, delta=0.05, seed=5211247188957102)    spends within 0.0494 in rank, 95.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 5,180 bytes a group and pane, shard 3
 --       Window range 1 min                                                              spends 0, panes of 10 s, from history, not shared
 --         Scan trades (ts, price)                                                       files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (5%), late rows
 --   kept back 0.000614 of 0.05, 0% of the chance to fail
 --   not gk: takes 1,432 bytes, one group at a time
 --   not mrl: takes 7,232 bytes, one group at a time
@@ -240,6 +272,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] WITH HISTORY;
 --     Aggregate avg(price)           spends 0, shard 1
 --       Window range 1 min           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- from now
@@ -252,6 +286,8 @@ SELECT AVG(price) FROM trades [RANGE 1 MINUTE] FROM NOW;
 --     Aggregate avg(price)           spends 0, shard 1
 --       Window range 1 min           spends 0, panes of 1 s, from epoch 2, not shared
 --         Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- rows from now
@@ -266,7 +302,8 @@ SELECT sym FROM trades [RANGE 1 MINUTE] FROM NOW;
 --       Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- changes
@@ -281,7 +318,8 @@ SELECT sym FROM trades [RANGE 1 MINUTE] EMIT CHANGES;
 --       Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- numbers as rows that change
@@ -301,6 +339,7 @@ SELECT AVG(price) AS mean FROM trades [RANGE 1 MINUTE] EMIT CHANGES;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- store
@@ -315,7 +354,8 @@ SELECT sym, price FROM trades [RANGE 1 MINUTE] EMIT STORE;
 --       Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- append
@@ -334,7 +374,8 @@ SELECT sym, price FROM trades WHERE price > 1 EMIT APPEND;
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- append what stays
@@ -352,7 +393,8 @@ SELECT sym, price FROM trades [RANGE UNBOUNDED] WHERE price > 1 EMIT APPEND;
 --   memory unbounded: every row of trades as the answer is all of them
 --   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: unbounded
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- all at once
@@ -365,6 +407,8 @@ SELECT QUANTILE(price, 0.5) FROM trades [RANGE 1 HOUR] EVERY 1 MINUTE WITHIN 1% 
 --     Summarise quantile(price, 0.5) in Kll(k=326, delta=0.01, seed=969149171314890)    spends within 0.00999 in rank, 99.0% per question, KLL16 sec 2, by Azuma's inequality over the compactions that happened, 23,836 bytes a group and pane, shard 0
 --       Window range 1 h                                                                spends 0, panes of 1 min, from history, not shared
 --         Scan trades (ts, price)                                                       files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: kll (1%), late rows
 --   kept back 1.46e-05 of 0.01, 0% of the chance to fail
 --   not gk: takes 2,896 bytes, one group at a time
 --   not mrl: takes 28,032 bytes, one group at a time
@@ -382,6 +426,8 @@ SELECT APPROX_COUNT_DISTINCT(sym) AS a, F2(sym) AS b FROM trades [RANGE 1 MINUTE
 --     Summarise distinct(sym) in Hll(lg_k=12, delta=0.05, seed=5155289208567721)    spends within 0.0476 of the value, 95.0% per question, FFGM07 thm 1, 4,096 bytes a group and pane, shard 0
 --       Window range 1 min                                                          spends 0, panes of 1 s, from history, shared by 2 queries
 --         Scan trades (ts, sym)                                                     files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (5%), late rows
 --   kept back 0.00244 of 0.05, 0% of the chance to fail
 --   not fm: takes 8,192 bytes, one group at a time
 --   not theta: takes 16,384 bytes, one group at a time
@@ -392,6 +438,8 @@ SELECT APPROX_COUNT_DISTINCT(sym) AS a, F2(sym) AS b FROM trades [RANGE 1 MINUTE
 --     Summarise self_join(sym) in FastAms(width=6517, depth=3, delta=0.050000000000000044, seed=5195270869935905)    spends within 0.0476 of the value, 95.0% per question, AMS99 thm 2.2, 156,408 bytes a group and pane, shard 3
 --       Window range 1 min                                                                                           spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                                                      files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: fast_ams (5%), late rows
 --   kept back 0.00238 of 0.05, 0% of the chance to fail
 --   not ams: takes 156,408 bytes, one group at a time
 
@@ -406,6 +454,8 @@ SELECT COUNT(*) AS n, APPROX_COUNT_DISTINCT(sym) AS a FROM trades [RANGE 1 MINUT
 --     Aggregate count(*)      spends 0, shard 1
 --       Window range 1 min    spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 --
 --   q.a version 1, running, since epoch 2
@@ -413,6 +463,8 @@ SELECT COUNT(*) AS n, APPROX_COUNT_DISTINCT(sym) AS a FROM trades [RANGE 1 MINUT
 --     Summarise distinct(sym) in Hll(lg_k=11, delta=0.1, seed=5915906191184576)    spends within 0.0425 of the value, 90.0% per question, FFGM07 thm 1, 2,048 bytes a group and pane, shard 2
 --       Window range 1 min                                                         spends 0, panes of 1 s, from history, not shared
 --         Scan trades (ts, sym)                                                    files, tick 1 s, late rows dropped
+--   rows of trades: read by one shard: one sketch takes all rows in order
+--   error by cause: hll (10%), late rows
 --   kept back 0.00751 of 0.05, 0% of the chance to fail
 --   not fm: takes 8,192 bytes, one group at a time
 --   not bjkst: takes 12,643 bytes, one group at a time

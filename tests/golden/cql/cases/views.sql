@@ -16,7 +16,8 @@ SELECT sym, worth FROM big WHERE worth > 1000;
 --             Scan trades (sym, price, size)            files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- of a view under an alias
@@ -37,7 +38,8 @@ SELECT b.sym FROM big b WHERE b.worth > 1000;
 --             Scan trades (sym, price, size)            files, tick 1 s, late rows dropped
 --   memory bounded: each row is looked at once
 --   store of trades: no row is kept
---   placed by number over 4 shards, in the index of selections
+--   placed on all of 4 shards, in the index of selections
+--   rows of trades: spread over all shards
 --   kept back 0 of the error: rows are exact
 
 -- groups of a view
@@ -60,7 +62,8 @@ SELECT sym, SUM(worth) + 0 AS total FROM big [RANGE 1 MINUTE] GROUP BY sym;
 --               Scan trades (sym, price, size)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a view of groups
@@ -81,7 +84,8 @@ SELECT sym FROM counts WHERE n > 10;
 --             Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a view joined with another
@@ -112,7 +116,8 @@ SELECT c.sym, c.n, b.worth FROM counts c JOIN big [NOW] b ON c.sym = b.sym;
 --               Scan trades (sym, price, size)           files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min, now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a view used twice
@@ -144,6 +149,7 @@ SELECT a.sym FROM counts a JOIN counts b ON a.n = b.n AND a.sym < b.sym;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: not all inputs of the join are equal in one column
 --   kept back 0 of the error: rows are exact
 
 -- a standing query of rows
@@ -164,7 +170,8 @@ SELECT sym FROM busy WHERE n > 10;
 --             Scan trades (sym)                 files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a standing query of rows, counted
@@ -190,6 +197,7 @@ SELECT COUNT(*) AS busy_ones FROM busy;
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- a stored table

@@ -10,7 +10,8 @@ SELECT sym, price FROM trades [NOW];
 --       Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- rows
@@ -26,6 +27,7 @@ SELECT sym, price FROM trades [ROWS 100];
 --   memory bounded: 100 rows of trades
 --   store of trades: rows 100
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window rows 100 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- rows unbounded
@@ -41,7 +43,8 @@ SELECT sym, price FROM trades [ROWS UNBOUNDED];
 --   memory unbounded: every row of trades as the answer is all of them
 --   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: unbounded
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- range
@@ -56,7 +59,8 @@ SELECT sym, price FROM trades [RANGE 5 MINUTES];
 --       Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 5 min
 --   store of trades: range 5 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- range with a slide
@@ -71,7 +75,8 @@ SELECT sym, price FROM trades [RANGE 5 MINUTES SLIDE 1 MINUTE];
 --       Scan trades (sym, price)        files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 5 min slide 1 min
 --   store of trades: range 5 min slide 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- range unbounded
@@ -87,7 +92,8 @@ SELECT sym, price FROM trades [RANGE UNBOUNDED];
 --   memory unbounded: every row of trades as the answer is all of them
 --   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: unbounded
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- partition
@@ -103,6 +109,7 @@ SELECT sym, price FROM trades [PARTITION BY sym ROWS 3];
 --   memory groups: 3 rows of trades for each sym
 --   store of trades: partition by sym rows 3
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window partition by sym rows 3 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- partition by two columns
@@ -120,6 +127,7 @@ SELECT sym, price FROM trades [PARTITION BY sym, buy ROWS 1];
 --   memory groups: 1 rows of trades for each sym, buy
 --   store of trades: partition by sym, buy rows 1
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window partition by sym, buy rows 1 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- since
@@ -135,7 +143,8 @@ SELECT sym, price FROM trades [SINCE '2026-01-01'];
 --   memory unbounded: rows of trades since 2026-01-01T00:00:00Z
 --   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: since 2026-01-01T00:00:00Z
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- landmark
@@ -151,7 +160,8 @@ SELECT sym, price FROM trades [LANDMARK '2026-01-01T06:00:00Z'];
 --   memory unbounded: rows of trades since 2026-01-01T06:00:00Z
 --   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: since 2026-01-01T06:00:00Z
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- session
@@ -167,6 +177,7 @@ SELECT sym, price FROM trades [SESSION 30 SECONDS];
 --   memory window: rows of trades for session 30 s
 --   store of trades: session 30 s
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window session 30 s depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- session of each key
@@ -182,6 +193,7 @@ SELECT sym, price FROM trades [SESSION 30 SECONDS PARTITION BY sym];
 --   memory window: rows of trades for session 30 s partition by sym
 --   store of trades: session 30 s partition by sym
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window session 30 s partition by sym depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- a window by name
@@ -196,7 +208,8 @@ SELECT sym, price FROM trades [recent];
 --       Scan trades (sym, price)        files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 5 min slide 1 min
 --   store of trades: range 5 min slide 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a window of rows by name
@@ -212,6 +225,7 @@ SELECT sym, price FROM trades [few];
 --   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window rows 10 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- durations of several parts
@@ -226,7 +240,8 @@ SELECT sym FROM trades [RANGE 1 HOUR 30 MIN SLIDE '90 s'];
 --       Scan trades (sym)                         files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 h 30 min slide 1 min 30 s
 --   store of trades: range 1 h 30 min slide 1 min 30 s
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a window after an alias
@@ -241,7 +256,8 @@ SELECT t.sym FROM trades AS t [NOW];
 --       Scan trades (sym)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a filter goes below a window of time
@@ -260,7 +276,8 @@ SELECT sym FROM trades [RANGE 1 MINUTE] WHERE price > 10;
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a filter stays above a window of rows
@@ -280,6 +297,7 @@ SELECT sym FROM trades [ROWS 10] WHERE price > 10;
 --   memory bounded: 10 rows of trades
 --   store of trades: rows 10
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window rows 10 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- a filter on the key goes below a partition
@@ -301,6 +319,7 @@ SELECT sym FROM trades [PARTITION BY sym ROWS 2] WHERE sym = 'A' AND price > 10;
 --   memory groups: 2 rows of trades for each sym
 --   store of trades: partition by sym rows 2
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window partition by sym rows 2 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- a filter on the key goes below a session
@@ -318,6 +337,7 @@ SELECT sym FROM trades [SESSION 1 MINUTE PARTITION BY sym] WHERE sym IN ('A', 'B
 --   memory window: rows of trades for session 1 min partition by sym
 --   store of trades: session 1 min partition by sym
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window session 1 min partition by sym depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- a filter goes below a landmark
@@ -337,7 +357,8 @@ SELECT sym FROM trades [SINCE '2026-01-01'] WHERE price > 10;
 --   memory unbounded: rows of trades since 2026-01-01T00:00:00Z
 --   state grows with every row of trades; a window bounds it: trades [RANGE 5 MINUTES]
 --   store of trades: since 2026-01-01T00:00:00Z
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a window over a selection
@@ -357,6 +378,7 @@ SELECT sym FROM (SELECT * FROM trades WHERE size > 10) [ROWS 5] x;
 --   memory bounded: 5 rows of trades
 --   store of trades: rows 5
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window rows 5 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- a window of time over a selection
@@ -375,7 +397,8 @@ SELECT sym FROM (SELECT sym, price * 2 AS p FROM trades) [RANGE 1 MINUTE] x WHER
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a window over a view
@@ -395,6 +418,7 @@ SELECT sym, worth FROM big [PARTITION BY sym ROWS 3];
 --   memory groups: 3 rows of trades for each sym
 --   store of trades: partition by sym rows 3
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window partition by sym rows 3 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- a window of a coarse tick
@@ -409,7 +433,8 @@ SELECT sym FROM slow [RANGE 10 MINUTES];
 --       Scan slow (sym)      files, tick 1 min, late rows dropped
 --   memory window: rows of slow for range 10 min
 --   store of slow: range 10 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of slow: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a window of a stream that waits for late rows
@@ -424,7 +449,8 @@ SELECT sym FROM quotes [RANGE 10 SECONDS];
 --       Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
 --   memory window: rows of quotes for range 10 s
 --   store of quotes: range 10 s
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a window of a stream that revises
@@ -439,5 +465,6 @@ SELECT saddr FROM packets [RANGE 10 SECONDS];
 --       Scan packets (saddr)    files, tick 1 s, late rows revise 1 min back
 --   memory window: rows of packets for range 10 s
 --   store of packets: range 10 s
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of packets: hashed by saddr
 --   kept back 0 of the error: rows are exact

@@ -14,7 +14,8 @@ WITH dear AS (SELECT sym, price FROM trades [RANGE 1 MINUTE] WHERE price > 10) S
 --           Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for range 1 min
 --   store of trades: range 1 min
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- used twice
@@ -50,6 +51,7 @@ WITH load AS (SELECT saddr, SUM(length) AS traffic FROM packets [RANGE 1 MINUTE]
 --   memory window: rows of packets for range 1 min
 --   store of packets: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of packets: read by one shard: no group is a column that rows could be hashed by
 --   kept back 0 of the error: rows are exact
 
 -- one by another
@@ -78,7 +80,8 @@ WITH a AS (SELECT sym, price FROM trades [NOW]), b AS (SELECT sym, price FROM a 
 --               Scan trades (sym, price)    files, tick 1 s, late rows dropped
 --   memory window: rows of trades for now
 --   store of trades: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of trades: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- the share at the top
@@ -138,6 +141,7 @@ WITH load AS (SELECT saddr, daddr, SUM(length) AS traffic FROM packets [RANGE 1 
 --   memory window: rows of packets for range 1 min
 --   store of packets: range 1 min
 --   placed on one of 4 shards with the views over the same windows
+--   rows of packets: read by one shard: not all inputs of the join are equal in one column
 --   kept back 0 of the error: rows are exact
 
 -- a name that hides a stream
@@ -152,7 +156,8 @@ WITH trades AS (SELECT sym FROM quotes [NOW]) SELECT sym FROM trades;
 --       Scan quotes (sym)    files, tick 1 s, late rows waited for 5 s
 --   memory window: rows of quotes for now
 --   store of quotes: now
---   placed on one of 4 shards with the views over the same windows
+--   placed on all of 4 shards, with the views whose rows are split alike
+--   rows of quotes: hashed by sym
 --   kept back 0 of the error: rows are exact
 
 -- a number from a name
@@ -166,6 +171,8 @@ WITH dear AS (SELECT price FROM trades [RANGE 1 MINUTE] WHERE price > 10) SELECT
 --       Window range 1 min             spends 0, panes of 1 s, from history, not shared
 --         Where price > 10             spends 0
 --           Scan trades (ts, price)    files, tick 1 s, late rows dropped
+--   rows of trades: summed where they are read, sent to one shard
+--   error by cause: late rows
 --   kept back 0 of the error: nothing here is approximate
 
 -- a window over a name
@@ -185,6 +192,7 @@ WITH dear AS (SELECT sym, price FROM trades WHERE price > 10) SELECT sym FROM de
 --   memory bounded: 3 rows of trades
 --   store of trades: rows 3
 --   placed on one of 4 shards with the views over the same windows
+--   rows of trades: read by one shard: window rows 3 depends on rows that come after
 --   kept back 0 of the error: rows are exact
 
 -- a set of names
@@ -207,4 +215,6 @@ WITH a AS (SELECT sym FROM trades [NOW]), b AS (SELECT sym FROM quotes [NOW]) SE
 --   store of quotes: now
 --   store of trades: now
 --   placed on one of 4 shards with the views over the same windows
+--   rows of quotes: read by one shard: rows of two results are compared
+--   rows of trades: read by one shard: rows of two results are compared
 --   kept back 0 of the error: rows are exact
