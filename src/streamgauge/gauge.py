@@ -493,10 +493,8 @@ def connect(
     query_timeout
         How long a query may work on one epoch before it is suspended, in seconds or as "10 min".
     """
-    if _MASTER.match(str(home)):
-        home, master = "gauge-home", str(home)
+    home, master = ("gauge-home", str(home)) if _MASTER.match(str(home)) else (home, master)
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers, exchange)
     shards = shards or (os.cpu_count() or 1 if engine == "spark" else 1)
-    allowed, roots = Allowed.of(allow_functions), Roots.of(data_roots)
-    opens = partial(Home.open, home, shards=shards, allowed=allowed, roots=roots)
-    return Gauge(opens(memory=memory, query_timeout=query_timeout), job)
+    opens = partial(Home.open, home, shards=shards, allowed=Allowed.of(allow_functions))
+    return Gauge(opens(roots=Roots.of(data_roots), memory=memory, query_timeout=query_timeout), job)
