@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
-from streamgauge.coordinator.running import AgentFeed
 from streamgauge.engine.arrivals import Arrivals
 from streamgauge.engine.catalog import expected_registry, follow_widening
 from streamgauge.engine.engine import Engine
@@ -48,7 +47,6 @@ from streamgauge.language.statements import (
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.log.lock import holding
-from streamgauge.log.recording import schema_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.sink import Destination
@@ -58,7 +56,8 @@ from streamgauge.reading import POLL_SECONDS, Reader
 from streamgauge.results.agents import forget_agent
 from streamgauge.sinks.running import Sinks
 from streamgauge.sources.declare import Source
-from streamgauge.sources.learn import as_learned, check_first_times
+from streamgauge.sources.learn import as_learned, check_first_times, schema_of
+from streamgauge.sources.table import KINDS as SOURCE_KINDS
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
@@ -148,11 +147,10 @@ class Gauge(Tables, Reader):
 
     def __init__(self, home: Home, job: Job) -> None:
         super().__init__(home)
-        self._job = job
+        self._job, self._lock = job, ExitStack()
         self._engine: Engine | None = None
-        self._feeds = Feeds(home, lambda: self._session, job.checkpoint, {"edge": AgentFeed})
+        self._feeds = Feeds(home, lambda: self._session, job.checkpoint)
         self._sinks, self._refreshing = Sinks(home), Refreshing(home, self.session)
-        self._lock = ExitStack()
         self._seen, self._expected = Journal(home).last(), expected_registry(home)
 
     def stream(
@@ -174,8 +172,9 @@ class Gauge(Tables, Reader):
         idle: DurationLike | None = None,
     ) -> None:
         """Declare a stream; declaring the same again changes nothing."""
-        if source.kind == "edge" and schema is None:
-            time, key, width = time or "ts", key or "object", width or "width"
+        usual = SOURCE_KINDS[source.kind].usual
+        if usual and schema is None:
+            time, key, width = time or usual[0], key or usual[1], width or usual[2]
         if time is None:
             hint = "write time='ts', the column that says when a row happened"
             raise BindError(f"stream {name!r} has no event time", "no time column was named", hint)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pyarrow as pa
 import pytest
 
 import streamgauge as sg
+from streamgauge.audit.shadow import Reason, shadow_of
 from streamgauge.capacity.observed import observed
 from streamgauge.checks.work import check_work
 from streamgauge.contracts.guarantee import EXACT
@@ -17,6 +20,9 @@ from streamgauge.log.segments import write_parquet
 from streamgauge.plan import technique
 from streamgauge.plan.offer import Offer
 from streamgauge.results.change_log import as_answers
+from streamgauge.server.serving import Server
+from streamgauge.server.settings import Settings
+from tests.owner import as_owner
 from tests.work.toy.technique import Toy
 
 pytestmark = pytest.mark.slow
@@ -92,3 +98,25 @@ def test_who_wins_every_bid_answers_every_query(
 def test_answers_do_not_depend_on_cuts_shards_or_reloads(tmp_path: Path) -> None:
     history = [DECLARED, ASKED, rows_of(0, 40), rows_of(40, 25)]
     assert check_work(tmp_path, history) == 64
+
+
+def test_pages_and_the_auditor_reach_it(tmp_path: Path) -> None:
+    gauge = stepped(tmp_path, rows_of(0, 10), "0")
+    registry = gauge.registry()
+    shadow = shadow_of(registry.query("n"), registry)
+    assert shadow == Reason("its answers are exact", exact=True)
+    with (
+        Server(gauge, replace(Settings.of("http://127.0.0.1:0"), thrift=0.0)) as server,
+        httpx.Client(
+            base_url=server.address, headers=as_owner(server), timeout=60, verify=False
+        ) as client,
+    ):
+        plan = client.get("/v1/queries/n/plan")
+        assert "Toy count" in plan.text
+        assert "error by cause: late rows" in plan.text
+        (newest,) = client.get("/v1/queries/n/answers/latest").json()["answers"]
+        assert newest["value"] == 9.0
+        assert client.get("/v1/queries/n/budget").json()["planned"] == []
+        assert client.get("/v1/queries/n/deferrals").json() == {"rows": [], "total": 0}
+        foreseen = client.post("/v1/check", json={"text": ASKED.replace(" n ", " m ")})
+        assert "Toy count" in foreseen.text, foreseen.text

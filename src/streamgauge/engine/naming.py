@@ -107,7 +107,8 @@ class Groups:
         if not combos:
             return np.arange(0 if self.columns else 1)
         owned = np.array(self._mine([_values(c, self.columns, was) for c in combos], form))
-        table, kept = np.array(combos, np.int32)[owned], local[mine[owned]]
+        kept: Ints = local[mine[owned]]
+        table = np.array(combos, np.int32)[owned]
         columns = [
             renumbered(was[name], words[name], table[:, at]).tolist()
             for at, name in enumerate(self.columns)

@@ -19,13 +19,14 @@ from streamgauge.engine.pieces import Bench, Given
 from streamgauge.engine.row_answers import RowsGiven
 from streamgauge.engine.rows import Rows
 from streamgauge.kernel.columns import Combiner
+from streamgauge.kernel.loading import load
 from streamgauge.kernel.wire import Array
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.operators.emission import GIVEN, Span
 from streamgauge.plan.assignment import Change
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Key, Load, Technique, load
+from streamgauge.plan.technique import Key, Load, Technique
 from streamgauge.results.row_blocks import RowBlock
 from streamgauge.windows.bank_panes import BankPanes
 

@@ -110,11 +110,20 @@ class StreamRun:
     opened: list[Given] = field(default_factory=list)
     born: Counter[int] = field(default_factory=Counter)
     parts: dict[str, StreamPlan] = field(init=False)
+    here: dict[str, list[tuple[Key, list[Standing]]]] = field(init=False)
     memory: PieceMemory = field(init=False)
 
     def __post_init__(self) -> None:
-        self.parts = inputs_of(self.plan)
+        self._go_by(self.plan)
         self.memory = PieceMemory()
+
+    def _go_by(self, plan: StreamPlan) -> None:
+        """Take a plan, and of its operators those that this shard has a part in."""
+        self.plan, self.parts = plan, inputs_of(plan)
+        self.here = {
+            name: [one for one in part.operators.items() if self._lives_here(one[0])]
+            for name, part in self.parts.items()
+        }
 
     @property
     def stream(self) -> Stream:
@@ -148,8 +157,7 @@ class StreamRun:
 
     def mine(self, name: str) -> list[tuple[Key, list[Standing]]]:
         """Operators of an input that this shard has a part in."""
-        found = self.parts[name].operators.items()
-        return [one for one in found if self._lives_here(one[0])]
+        return self.here[name]
 
     def compile(self) -> None:
         """Compile the queries of pieces whose state was stored."""
@@ -170,7 +178,7 @@ class StreamRun:
 
     def change(self, plan: StreamPlan, changes: Mapping[Key, Change], epoch: int) -> None:
         """Let what an epoch changes of some operators take effect; the others go on."""
-        self.plan, self.parts = plan, inputs_of(plan)
+        self._go_by(plan)
         self.seat(epoch, changes)
 
     def seat(self, epoch: int, changes: Mapping[Key, Change] | None = None) -> None:
