@@ -135,7 +135,7 @@ def run(
     _forget_others(home)
     ledger = _ledger(home, shard, start)
     with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger):
-        return _run(home, shard, start, last, begun, sent, attempt or own_attempt())
+        return _run(home, shard, start, stop, begun, sent, attempt or own_attempt(), last)
 
 
 def own_attempt() -> str:
@@ -157,12 +157,13 @@ def _run(
     home: Home,
     shard: int,
     start: int,
-    last: Page,
+    stop: int,
     begun: float,
     sent: Sequence[bytes] | None,
     attempt: str,
+    last: Page | None = None,
 ) -> Receipt:
-    running, stop = _RUNNING.pop((home.path, shard), None), last.number
+    running = _RUNNING.pop((home.path, shard), None)
     if running is None or running.state.epoch != start:
         running = _load(home, shard, start, running)
     elif not running.stored.counts(home, start, shard):
@@ -172,7 +173,7 @@ def _run(
     rows = answers = late = 0
     files: dict[str, int] = {}
     for number in range(start + 1, stop + 1):
-        page = last if number == stop else journal.page(number)
+        page = last if number == stop and last is not None else journal.page(number)
         rows += sum(segment.rows for segment in page.segments)
         came = {} if sent is None else brought(page, sent)
         answers += _run_page(home, shard, running, page, came, files, attempt)
