@@ -193,3 +193,14 @@ def test_numbers_that_cannot_be_are_refused(shards: int, tmp_path: Path) -> None
     with pytest.raises(BindError, match=r"a number from 1 to 4096 is needed"):
         gauge.rescale(shards)
     assert not inbox.names(gauge.home)
+
+
+def test_groups_of_views_that_are_split_are_refused(tmp_path: Path) -> None:
+    """They are kept over all rows so far, and nothing says which rows they are of."""
+    gauge = sg.connect(tmp_path, engine="local", shards=2)
+    gauge.stream("s", sg.files(tmp_path), time="ts", key="k", schema=SCHEMA)
+    gauge.sql("CREATE QUERY ever AS SELECT DISTINCT k FROM s [SINCE '2026-01-01']")
+    with pytest.raises(BindError, match="groups of query 'ever' cannot be taken to other shards"):
+        gauge.rescale(3)
+    gauge.sql("DROP QUERY ever")
+    gauge.rescale(3)

@@ -171,7 +171,7 @@ def _run(
     home: Home,
     shard: int,
     start: int,
-    last: Page,
+    stop: int,
     begun: float,
     sent: Sequence[bytes] | None,
     attempt: str,

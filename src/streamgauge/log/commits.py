@@ -34,7 +34,8 @@ def home_after(home: Home, epoch: int) -> Home:
         receipts = read_json(home.commit(epoch), f"the commit of epoch {epoch}").get("shards", [])
     if receipts:
         return replace(home, shards=len(receipts))
-    return home_for(home, Journal(home).page(epoch)) if epoch > home.cleared() else home
+    written = (home.journal / number_name(epoch, ".json")).exists()
+    return home_for(home, Journal(home).page(epoch)) if written else home
 
 
 def answer_files(home: Home, epoch: int) -> list[Path]:

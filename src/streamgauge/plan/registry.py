@@ -21,7 +21,7 @@ from streamgauge.plan.missing import missing
 from streamgauge.plan.offer import Statistics
 from streamgauge.plan.promise_check import check_promise
 from streamgauge.plan.query import Query
-from streamgauge.plan.rescale import checked_shards, refuse_split_groups
+from streamgauge.plan.rescale import rescaled
 from streamgauge.plan.seeds import kept_by, seeded
 from streamgauge.plan.shadows import is_shadow, refuse_shadow, shadows_of
 from streamgauge.plan.sink import Sink, StandingSink, check_delivered, refuse_delivered, with_sink
@@ -164,8 +164,7 @@ class Registry:
         elif do == "costs":
             self.costs = Costs(**change["costs"])
         elif do == "rescale":
-            refuse_split_groups(self)
-            self.shards = checked_shards(change["shards"])
+            self.shards = rescaled(self, change["shards"])
         elif do == "name":
             self.names[change["name"]] = change["text"]
         elif do == "drop name":
@@ -245,8 +244,7 @@ class Registry:
         """Why a column of whole numbers cannot become float, or None."""
         kept = {s.column: f"summary {s.name!r}" for s in self.summaries.values()}
         kept |= {q: f"sink {s.sink.name!r}" for s in self.sinks.values() for q in s.sink.queries}
-        asked = self.queries.values()
-        return kept_whole(self.streams[stream], column, asked, self.windows, kept)
+        return kept_whole(self.streams[stream], column, self.queries.values(), self.windows, kept)
 
     def _drop(self, kept: dict[str, Any], kind: str, name: str) -> None:
         if name not in kept:

@@ -32,7 +32,13 @@ def checked_shards(shards: Any) -> int:
     )
 
 
-def refuse_split_groups(registry: Registry) -> None:
+def rescaled(registry: Registry, shards: Any) -> int:
+    """The number of shards that a home can be rescaled to, or BindError."""
+    _refuse_split_groups(registry)
+    return checked_shards(shards)
+
+
+def _refuse_split_groups(registry: Registry) -> None:
     """Raise where a view whose rows are split between shards keeps groups instead of rows."""
     for standing in registry.queries.values():
         if not isinstance(standing.asked, View):

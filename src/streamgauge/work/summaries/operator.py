@@ -110,17 +110,9 @@ class SummaryOperator(Paned):
         slide, length = shape_of(registry, bench.stream, self.key, standing)
         window = registry.window_of(standing.query)
         kind, period, patience = bench.cadence(standing, window)
-        return Asking(
-            standing,
-            standing.query.select.question(),
-            kind,
-            period,
-            patience,
-            slide,
-            length,
-            bench.since(standing),
-            bench.births.get(standing.born, NO_LIMIT) // bench.stream.tick,
-        )
+        since, born = bench.since(standing), bench.births.get(standing.born, NO_LIMIT)
+        question, begun = standing.query.select.question(), born // bench.stream.tick
+        return Asking(standing, question, kind, period, patience, slide, length, since, begun)
 
     def moved(
         self, moves: Moves, compiled: Sequence[Asking], fresh: Sequence[Asking]
