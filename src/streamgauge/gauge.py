@@ -70,8 +70,7 @@ class StandingQuery:
     """A handle on one registered query."""
 
     def __init__(self, gauge: Gauge, name: str) -> None:
-        self.gauge = gauge
-        self.name = name
+        self.gauge, self.name = gauge, name
 
     @property
     def standing(self) -> Standing:
@@ -85,8 +84,7 @@ class StandingQuery:
 
     def answer(self) -> Answer | None:
         """Its newest answer; None before the first. For a grouped query, of the first group."""
-        found = self.gauge.latest(self.name)
-        return found[0] if found else None
+        return next(iter(self.gauge.latest(self.name)), None)
 
     def answers(self, since_epoch: int = 0) -> pa.Table:
         """All its answers after an epoch; of a view, the rows that came and went."""
@@ -149,12 +147,10 @@ class Gauge(Tables, Reader):
 
     def __init__(self, home: Home, job: Job) -> None:
         super().__init__(home)
-        self._job = job
+        self._job, self._lock = job, ExitStack()
         self._engine: Engine | None = None
         self._feeds = Feeds(home, lambda: self._session, job.checkpoint)
-        self._sinks = Sinks(home)
-        self._refreshing = Refreshing(home, self.session)
-        self._lock = ExitStack()
+        self._sinks, self._refreshing = Sinks(home), Refreshing(home, self.session)
         self._seen, self._expected = Journal(home).last(), expected_registry(home)
 
     def stream(
@@ -245,6 +241,10 @@ class Gauge(Tables, Reader):
     def drop(self, *names: str) -> None:
         """Forget queries."""
         self._submit({"do": "drop", "names": list(names)})
+
+    def rescale(self, shards: int) -> None:
+        """Run on another number of shards from the next epoch on; answers stay as they are."""
+        self._submit({"do": "rescale", "shards": shards})
 
     def advance(self, stream: str, to: InstantLike) -> None:
         """Say that no row before an instant is to come, so that waiting checks are answered."""
@@ -474,7 +474,7 @@ def connect(
     master
         Spark master; all local cores when None.
     shards
-        Shares of the work, fixed when the home is made. Default: one per core; 1 on one thread.
+        Shares of the work of a new home, see `rescale`. Default: one per core; 1 on one thread.
     max_rows
         Rows a stream may put into one epoch.
     settings
@@ -497,5 +497,4 @@ def connect(
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers, exchange)
     shards = shards or (os.cpu_count() or 1 if engine == "spark" else 1)
     allowed, roots = Allowed.of(allow_functions), Roots.of(data_roots)
-    found = Home.open(home, shards=shards, allowed=allowed, roots=roots, memory=memory)
-    return Gauge(found, job)
+    return Gauge(Home.open(home, shards=shards, allowed=allowed, roots=roots, memory=memory), job)

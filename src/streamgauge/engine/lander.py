@@ -180,6 +180,7 @@ class Lander:
             {name: found.since for name, found in idle.items()},
             self.scans.of(self.registry, draft.segments),
             self.clocks.of(self.registry.streams.values(), {**self.clocks.passing.at, **passed}),
+            self.registry.shards,
         )
         self.journal.append(page)
         report(page)
