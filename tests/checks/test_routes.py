@@ -230,7 +230,7 @@ def test_a_row_that_is_selected_from_is_on_one_shard_and_late_rows_are_on_all(
     rows = arriving(60, 10)
     pq.write_table(rows, tmp_path / "rows" / "b.parquet")
     gauge.step()
-    packets = [p.local for p in sent(gauge, 2)]
+    packets = [p.logged["local"] for p in sent(gauge, 2)]
     places = [set(part.logged.row.tolist()) for part in packets]
     late = [set(part.logged.row[part.late].tolist()) for part in packets]
     assert set().union(*places) == set(range(len(rows)))
