@@ -134,11 +134,10 @@ class Gauge(Tables, Reader):
     >>> import tempfile, streamgauge as sg
     >>> gauge = sg.connect(tempfile.mkdtemp(), engine="local")
     >>> gauge.stream("plant", source=sg.plant(n_sensors=4), key="series", time="ts")
-    >>> heat = sg.Query("heat", "plant", sg.avg("value"), window=sg.Latest(), answer=sg.every(60))
-    >>> _ = gauge.register(heat)
+    >>> _ = gauge.register(sg.Query("heat", "plant", sg.avg("value"), window=sg.Latest()))
     >>> print(gauge.explain("heat"))
     heat version 1, running, from the next epoch
-    Answer every 1 min                    owed exact
+    Answer on change                      owed exact
       Latest avg(value) of all series     spends 0, shard 0 of 1, not shared
         Scan plant (series, ts, value)    plant, tick 1 s, late rows dropped
     error by cause: late rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,7 @@ from streamgauge.results.row_blocks import RowBlock
 from streamgauge.windows.bank_panes import BankPanes
 
 Arrays = dict[str, Array]
+R = TypeVar("R")
 T = TypeVar("T")
 # Numbers, changes of rows, rows.
 Out: TypeAlias = Given | RowsGiven | RowBlock
@@ -155,6 +156,10 @@ class Operator:
 
     def adopt(self, other: Any) -> None:
         """Take over what another copy of this operator has compiled for the same queries."""
+        raise NotImplementedError
+
+    def under(self, key: Any) -> Operator:
+        """The same state under the key that it has from now on; see `Key.former`."""
         raise NotImplementedError
 
     def lacks_past(self) -> bool:
@@ -324,6 +329,28 @@ class PageOperator:
         return sum(array.nbytes for array in arrays.values())
 
 
+class CompiledOperator(PageOperator, Generic[R]):
+    """An operator that reads pages, whose queries are compiled to a run that works on its state."""
+
+    state: Any
+    run: R | None
+
+    @property
+    def compiled(self) -> R:
+        """The queries as they were compiled."""
+        assert self.run is not None, "used before it was compiled"
+        return self.run
+
+    def adopt(self, other: Any) -> None:
+        """Take over what another copy has compiled."""
+        self.run = replace(other.compiled, state=self.state)
+
+    def seat(self, runs: Runs, epoch: int) -> None:
+        """Begin what is new."""
+        run: Any = self.compiled
+        run.seat(runs, epoch)
+
+
 class FedModule(Protocol):
     """A module of operators that a stream feeds."""
 
@@ -336,9 +363,6 @@ class FedModule(Protocol):
         self, prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
     ) -> Operator:
         """An operator from its stored state."""
-
-    def upgraded(self, key: Key, held: Mapping[str, Operator]) -> Operator | None:
-        """The operator of a key from state that an earlier release kept under another name."""
 
     def load_of(
         self, registry: Registry, standing: Standing, held: Sequence[Operator], series: int
@@ -367,6 +391,12 @@ def fed_module(technique: Technique) -> FedModule:
 def page_module(technique: Technique) -> PageModule:
     """The operators of a technique that read pages."""
     return cast(PageModule, load(technique.operators))
+
+
+def upgraded(key: Key, held: Mapping[str, Operator]) -> Operator | None:
+    """The operator of a key from state that an earlier release kept under another name."""
+    old = held.get(key.former())
+    return None if old is None else old.under(key)
 
 
 def together(spent: Sequence[Mapping[str, int]]) -> dict[str, int]:

@@ -384,8 +384,11 @@ def _change_operators(running: _Running, site: Site, changes: Changes, epoch: in
         _make_runs(running, site, known)
         held = state.operators
         state.operators = planned(site, registry, held, assignment.paged, changes.paged)
-    for name, of_keys in changes.fed.items():
-        running.runs[name].change(assignment.plans[name], of_keys, epoch)
+    for name, run in running.runs.items():
+        if name in changes.fed:
+            run.change(assignment.plans[name], changes.fed[name], epoch)
+        elif name not in changes.streams:
+            run.note_births(epoch, {})
     return changes.paged
 
 

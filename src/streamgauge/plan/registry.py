@@ -100,6 +100,7 @@ class Registry:
         What a record says of offers already is left out: whoever writes pages decides.
         """
         decided: list[Record] = []
+        self.queries.changed.clear()
         refused: list[StreamgaugeError] = []
         for record in records:
             if record["do"] in TAKING:

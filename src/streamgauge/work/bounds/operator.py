@@ -311,11 +311,6 @@ def restored(
     return BoundsOperator(**unpack_bounds(prefix, values, arrays))
 
 
-def upgraded(key: BoundsKey, held: Mapping[str, Operator]) -> BoundsOperator | None:
-    """Its state has always had this name."""
-    return None
-
-
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:
     """A cell of some series."""
     listed = standing.query.series

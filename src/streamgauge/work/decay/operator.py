@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,11 +152,6 @@ def restored(
     sums, at, late, late_at = (arrays[f"{prefix}/{name}"] for name in _FADING)
     seats = unpack_seats(prefix, arrays)
     return DecayOperator(key, groups, sums, at, late, late_at, values["vouched"], seats)
-
-
-def upgraded(key: DecayKey, held: Mapping[str, Operator]) -> DecayOperator | None:
-    """Its state has always had this name."""
-    return None
 
 
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:

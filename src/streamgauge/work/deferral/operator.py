@@ -12,7 +12,7 @@ from streamgauge.contracts.contract import Contract
 from streamgauge.drift import block as blocks
 from streamgauge.drift import extremes as deques
 from streamgauge.drift.answer import Scene
-from streamgauge.drift.cells import Memory, Records, fresh, moved, picked
+from streamgauge.drift.cells import Memory, Records, fresh, picked
 from streamgauge.drift.paths import estimate_due, no_paths, with_room
 from streamgauge.drift.peaks import fill_peaks
 from streamgauge.drift.pools import Pools, shares_of
@@ -23,9 +23,8 @@ from streamgauge.engine.members import Kin, kin_of
 from streamgauge.engine.naming import Groups
 from streamgauge.engine.operator import Arrays, Measures, Newest, Operator, Past
 from streamgauge.engine.piece_memory import array_bytes
-from streamgauge.engine.pieces import Bench, Given, Who, arrivals, ended
+from streamgauge.engine.pieces import Bench, Given, arrivals, ended
 from streamgauge.engine.rows import Rows
-from streamgauge.kernel.moves import Moves
 from streamgauge.operators.emission import (
     ALWAYS,
     Arrivals,
@@ -42,15 +41,15 @@ from streamgauge.plan.registry import Registry, Standing
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
 from streamgauge.work.deferral.answers import answers_of
+from streamgauge.work.deferral.change import is_mine, take_in
 from streamgauge.work.deferral.checked import checked_ticks
 from streamgauge.work.deferral.family import Family
 from streamgauge.work.deferral.moving import leave, put_beside
 from streamgauge.work.deferral.newest import newest
-from streamgauge.work.deferral.roster import Roster, changed, compiled, places_of
+from streamgauge.work.deferral.roster import Roster, compiled, places_of
 from streamgauge.work.deferral.state import pack_deferral
 from streamgauge.work.deferral.technique import DeferralKey
 from streamgauge.work.deferral.watching import Watching, watching
-from streamgauge.work.deferral.watching import changed as watching_changed
 
 # Regimes are chosen anew after so many ticks; typical gaps rest on the last so many.
 REVIEW = 4096
@@ -104,7 +103,7 @@ class DeferralOperator(Operator):
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries of this shard; cells that stay keep their memory."""
         self._share_out(bench)
-        self.standings = [s for s in queries if _mine(s, bench)]
+        self.standings = [s for s in queries if is_mine(s, bench)]
         self.windowed = [s for s in self.standings if s.query.over is not None]
         asked = dict.fromkeys(s.query.group_by for s in self.standings if s.query.group_by)
         self.families = {
@@ -119,35 +118,8 @@ class DeferralOperator(Operator):
         self, bench: Bench, registry: Registry, queries: Sequence[Standing], change: Change
     ) -> None:
         """Compile what has come and forget what has left."""
-        mine = change.among(lambda standing: _mine(standing, bench))
-        if self.roster is None or not all(map(_plain, (*mine.added, *mine.dropped))):
+        if not take_in(self, bench, change):
             self.seat(bench, registry, queries)
-            return
-        left, come = _who(mine.dropped), _who(mine.added)
-        moves = Moves.among(self.who, left, come)
-        kin = self._change_kin(bench, mine.added, left)
-        known = self.roster
-        self.roster, cells = changed(known, compiled(mine.added, kin, bench, known.laws), moves)
-        self.standings = moves.listed(self.standings, mine.added)
-        self.unfilled = cells.places(len(known.cells))[self.unfilled]
-        self.memory = moved(self.memory, cells, [left.index(w) if w in left else -1 for w in come])
-        self.memory.cell["started"][cells.come[[who not in left for who in come]]] = self.ticks
-        self.who = moves.listed(self.who, [(*who, 1) for who in come])
-        self.watching = watching_changed(self.watching, change)
-
-    def _change_kin(
-        self, bench: Bench, added: Sequence[Standing], left: Sequence[Who]
-    ) -> list[Kin]:
-        """Members of the queries that come, which get names; those of others are forgotten."""
-        known = {who: self.kin.pop(who) for who in left}
-        found = [
-            known.get(who) or kin_of(standing, bench, {}, None, _NO_KEYS)
-            for who, standing in zip(_who(added), added, strict=True)
-        ]
-        self.kin.update(zip(_who(added), found, strict=True))
-        more, less = (array_bytes(tuple(part)) for part in (found, known.values()))
-        self.kin_bytes += more - less
-        return found
 
     def held_bytes(self) -> int:
         """Bytes of its arrays; those of members are counted where they are found."""
@@ -477,21 +449,6 @@ class DeferralOperator(Operator):
 
 def _confidence(contract: Contract) -> float:
     return 1.0 if contract.tolerance == "exact" else contract.confidence
-
-
-def _mine(standing: Standing, bench: Bench) -> bool:
-    """Whether a shard has a part in a query: families are shared by their groups."""
-    family = standing.query.members is not None or standing.query.group_by
-    return bool(family) or standing.id % bench.pools % bench.shards == bench.shard
-
-
-def _plain(standing: Standing) -> bool:
-    """Whether a query is one cell of listed series, and nothing but that."""
-    return standing.query.series is not None and standing.query.over is None
-
-
-def _who(queries: Sequence[Standing]) -> list[Who]:
-    return [(standing.id, standing.version) for standing in queries]
 
 
 def _fits(known: Kin, query: Query, tables: Mapping[str, Table] | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -131,11 +131,6 @@ def restored(
     )
     key = LatestKey(*json.loads(values["key"])[1:])
     return LatestOperator(key, x, y, Seats(unpack_memory(prefix, arrays)))
-
-
-def upgraded(key: LatestKey, held: Mapping[str, Operator]) -> LatestOperator | None:
-    """Its state has always had this name."""
-    return None
 
 
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:

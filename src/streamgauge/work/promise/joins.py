@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from streamgauge.engine.operator import (
     Arrays,
+    CompiledOperator,
     Kept,
     Measures,
     Out,
@@ -29,7 +30,7 @@ from streamgauge.work.promise.state import pack_join, restored_states, unpack_jo
 
 
 @dataclass(slots=True)
-class JoinOperator(PageOperator):
+class JoinOperator(CompiledOperator[JoinRun]):
     """Rows of the windows of one join, and the pairs that were found."""
 
     state: JoinState = field(default_factory=JoinState)
@@ -48,20 +49,10 @@ class JoinOperator(PageOperator):
         """Take over what another copy has compiled."""
         self.run = replace(other.compiled, state=self.state, spent=self.spent)
 
-    @property
-    def compiled(self) -> JoinRun:
-        """The query as it was compiled."""
-        assert self.run is not None, "used before it was compiled"
-        return self.run
-
     def reprice(self, site: Site, registry: Registry) -> None:
         """Go by new prices of probes."""
         run = self.compiled
         run.allowance = allowed(site, registry)[run.standing.name]
-
-    def seat(self, runs: Runs, epoch: int) -> None:
-        """Begin, if this is new."""
-        self.compiled.seat(runs, epoch)
 
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; the pairs that came and went."""

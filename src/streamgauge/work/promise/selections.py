@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from streamgauge.engine.operator import (
     Arrays,
+    CompiledOperator,
     Kept,
     Measures,
     Out,
@@ -36,7 +37,7 @@ from streamgauge.work.promise.state import (
 
 
 @dataclass(slots=True)
-class SelectionsOperator(PageOperator):
+class SelectionsOperator(CompiledOperator[SelectionsRun]):
     """Rows of one stream and window, and the selections that look at them."""
 
     state: SelectionsState = field(default_factory=SelectionsState)
@@ -67,20 +68,10 @@ class SelectionsOperator(PageOperator):
         ]
         self.run = replace(other.compiled, asking=asking, state=self.state, spent=self.spent)
 
-    @property
-    def compiled(self) -> SelectionsRun:
-        """The selections as they were compiled."""
-        assert self.run is not None, "used before it was compiled"
-        return self.run
-
     def reprice(self, site: Site, registry: Registry) -> None:
         """Go by new prices of probes."""
         for asked in self.compiled.asking:
             asked.allowance = allowed(site, registry)[asked.standing.name]
-
-    def seat(self, runs: Runs, epoch: int) -> None:
-        """Begin those that are new."""
-        self.compiled.seat(runs, epoch)
 
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; the rows that selections ask for."""

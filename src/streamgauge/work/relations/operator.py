@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from streamgauge.engine.operator import Arrays, Kept, Out, PageOperator, Runs, Site
+from streamgauge.engine.operator import (
+    Arrays,
+    CompiledOperator,
+    Kept,
+    Out,
+    PageOperator,
+    Runs,
+    Site,
+)
 from streamgauge.engine.store_state import store_bytes
 from streamgauge.log.journal import Page
 from streamgauge.plan.keeping import changing_in, holds
@@ -28,7 +36,7 @@ from streamgauge.work.relations.view_run import (
 
 
 @dataclass(slots=True)
-class ViewOperator(PageOperator):
+class ViewOperator(CompiledOperator[ViewRun]):
     """Views that keep their rows together."""
 
     state: ViewState = field(default_factory=ViewState)
@@ -37,20 +45,6 @@ class ViewOperator(PageOperator):
     def compile(self, site: Site, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the views."""
         self.run = ViewRun(site, registry, list(queries), self.state)
-
-    def adopt(self, other: ViewOperator) -> None:
-        """Take over what another copy has compiled."""
-        self.run = replace(other.compiled, state=self.state)
-
-    @property
-    def compiled(self) -> ViewRun:
-        """The views as they were compiled."""
-        assert self.run is not None, "used before it was compiled"
-        return self.run
-
-    def seat(self, runs: Runs, epoch: int) -> None:
-        """Let the changes of an epoch take effect."""
-        self.compiled.seat(runs, epoch)
 
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; what came and went."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -191,11 +191,6 @@ def restored(
     held = Rings(**{name: arrays[f"{prefix}/ring/{name}"] for name in _RINGS})
     keys = unpack_combiner(f"{prefix}/keys", arrays)
     return RingOperator(key, groups, held, keys, unpack_seats(prefix, arrays))
-
-
-def upgraded(key: RingKey, held: Mapping[str, Operator]) -> RingOperator | None:
-    """Its state has always had this name."""
-    return None
 
 
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:

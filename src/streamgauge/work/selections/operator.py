@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.engine.logged_rows import owners_by_place
-from streamgauge.engine.operator import Arrays, Kept, Out, PageOperator, Runs, Site
+from streamgauge.engine.operator import (
+    Arrays,
+    CompiledOperator,
+    Kept,
+    Out,
+    PageOperator,
+    Runs,
+    Site,
+)
 from streamgauge.engine.store import Store, merged
 from streamgauge.engine.store_state import pack_store, store_bytes, unpack_store
 from streamgauge.log.journal import Page
@@ -17,7 +25,7 @@ from streamgauge.work.selections.run import SelectionRun, SelectionState
 
 
 @dataclass(slots=True)
-class SelectionOperator(PageOperator):
+class SelectionOperator(CompiledOperator[SelectionRun]):
     """All selections of a stream and shard."""
 
     state: SelectionState | None = None
@@ -31,21 +39,14 @@ class SelectionOperator(PageOperator):
         self.run.seat()
         self.state = self.run.state
 
-    def adopt(self, other: SelectionOperator) -> None:
-        """Take over what another copy has compiled."""
-        self.run = replace(other.compiled, state=self.state)
-
-    @property
-    def compiled(self) -> SelectionRun:
-        """The selections as they were compiled."""
-        assert self.run is not None, "used before it was compiled"
-        return self.run
-
     @property
     def known(self) -> SelectionState:
         """Its state, once it was compiled."""
         assert self.state is not None, "used before it was compiled"
         return self.state
+
+    def seat(self, runs: Runs, epoch: int) -> None:
+        """Its index was built when it was compiled; kept rows are not selected."""
 
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; the rows that selections ask for."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -106,7 +106,7 @@ class PaneOperator(Paned):
             setattr(self, name, limbs)
         self.low = span[0]
 
-    def with_exact_sums(self, key: PaneKey) -> PaneOperator:
+    def under(self, key: PaneKey) -> PaneOperator:
         """A table that begins with these sums, which are rounded, and rounds no more.
 
         What they had lost by then is in their carry.
@@ -320,14 +320,6 @@ def restored(
         made.limbs, made.late_limbs = arrays[f"{prefix}/limbs"], arrays[f"{prefix}/late_limbs"]
         made.low = values["low"]
     return made
-
-
-def upgraded(key: PaneKey, held: Mapping[str, Operator]) -> PaneOperator | None:
-    """The table of an earlier release whose sums were rounded, with exact sums from here on."""
-    if not key.exact:
-        return None
-    old = held.get(replace(key, exact=False).text())
-    return old.with_exact_sums(key) if isinstance(old, PaneOperator) else None
 
 
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:
