@@ -230,7 +230,7 @@ def test_a_row_that_is_selected_from_is_on_one_shard_and_late_rows_are_on_all(
     rows = arriving(60, 10)
     pq.write_table(rows, tmp_path / "rows" / "b.parquet")
     gauge.step()
-    packets = [p.local for p in sent(gauge, 2)]
+    packets = [p.logged["local"] for p in sent(gauge, 2)]
     places = [set(part.logged.row.tolist()) for part in packets]
     late = [set(part.logged.row[part.late].tolist()) for part in packets]
     assert set().union(*places) == set(range(len(rows)))
@@ -271,3 +271,18 @@ def test_a_stream_is_read_once_for_a_page_and_slice_whatever_is_asked(
     assert read == [0, 1, 2, 3]
     assert {"g", "t", "d"} <= set(gauge.answers()["query"].to_pylist())
     assert len(gauge.row_changes("v0"))
+
+
+def test_the_rows_that_a_split_view_holds_are_those_of_all_shards(tmp_path: Path) -> None:
+    found = []
+    for shards in (1, 5):
+        (tmp_path / str(shards)).mkdir()
+        gauge = landed(tmp_path / str(shards), shards)
+        gauge.sql(f"CREATE QUERY v AS {JOINED[4]}")
+        gauge.sql(f"CREATE QUERY w AS {JOINED[6]}")
+        pq.write_table(arriving(5, 10), tmp_path / str(shards) / "rows" / "b.parquet")
+        gauge.step()
+        held = [gauge.rows(name).to_pylist() for name in ("v", "w")]
+        assert all(held)
+        found.append([sorted(rows, key=str) for rows in held])
+    assert found[0] == found[1]
