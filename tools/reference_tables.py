@@ -15,6 +15,8 @@ from pathlib import Path
 from streamgauge.server.metrics.metric import MetricGroup
 from streamgauge.server.metrics.table import EVERY, GROUPS
 from streamgauge.server.prometheus import dashboard
+from streamgauge.targets.table import KINDS
+from streamgauge.targets.target_kind import TargetKind
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
 BEGIN, END = "<!-- made by tools/reference_tables.py: {} -->\n", "<!-- end -->\n"
@@ -49,18 +51,35 @@ def _not_drawn() -> str:
     )
 
 
+def targets() -> str:
+    """All kinds of targets, of alerts and of sinks."""
+    head = line(("target", "of", "what arrives"))
+    rows = [line((f"`{k.written}`".replace("|", "\\|"), _goods(k), k.text)) for k in KINDS.values()]
+    return "\n".join((head, "|---|---|---|", *rows)) + "\n"
+
+
+def _goods(kind: TargetKind) -> str:
+    return ", ".join(
+        filter(None, ("alerts" if kind.sender else "", "sinks" if kind.writer else ""))
+    )
+
+
 # The page, the name of its part, and what makes it.
-PARTS: tuple[tuple[str, str, Callable[[], str]], ...] = (("metrics.md", "metrics", metrics),)
+PARTS: tuple[tuple[str, str, Callable[[], str]], ...] = (
+    ("metrics.md", "metrics", metrics),
+    ("language.md", "targets", targets),
+)
 
 
 def renewed() -> Iterator[tuple[Path, str, str]]:
     """Each page with its text as it is and as it should be."""
-    for page, name, make in PARTS:
-        text = (PAGES / page).read_text(encoding="utf-8")
-        head, begin, rest = text.partition(BEGIN.format(name))
-        assert begin, f"{page} has no part {name!r}"
-        _, end, tail = rest.partition(END)
-        yield PAGES / page, text, f"{head}{begin}\n{make()}\n{end}{tail}"
+    for page in dict.fromkeys(page for page, _, _ in PARTS):
+        text = new = (PAGES / page).read_text(encoding="utf-8")
+        for name, make in ((name, make) for other, name, make in PARTS if other == page):
+            head, begin, rest = new.partition(BEGIN.format(name))
+            assert begin, f"{page} has no part {name!r}"
+            new = f"{head}{begin}\n{make()}\n{END}{rest.partition(END)[2]}"
+        yield PAGES / page, text, new
 
 
 def main() -> int:

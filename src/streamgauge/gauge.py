@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
-from streamgauge.coordinator.running import AgentFeed
 from streamgauge.engine.arrivals import Arrivals
 from streamgauge.engine.catalog import expected_registry, follow_widening
 from streamgauge.engine.engine import Engine
@@ -48,7 +47,6 @@ from streamgauge.language.statements import (
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal
 from streamgauge.log.lock import holding
-from streamgauge.log.recording import schema_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Standing
 from streamgauge.plan.sink import Destination
@@ -58,7 +56,8 @@ from streamgauge.reading import POLL_SECONDS, Reader
 from streamgauge.results.agents import forget_agent
 from streamgauge.sinks.running import Sinks
 from streamgauge.sources.declare import Source
-from streamgauge.sources.learn import as_learned, check_first_times
+from streamgauge.sources.learn import as_learned, check_first_times, schema_of
+from streamgauge.sources.table import KINDS as SOURCE_KINDS
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
@@ -71,8 +70,7 @@ class StandingQuery:
     """A handle on one registered query."""
 
     def __init__(self, gauge: Gauge, name: str) -> None:
-        self.gauge = gauge
-        self.name = name
+        self.gauge, self.name = gauge, name
 
     @property
     def standing(self) -> Standing:
@@ -86,8 +84,7 @@ class StandingQuery:
 
     def answer(self) -> Answer | None:
         """Its newest answer; None before the first. For a grouped query, of the first group."""
-        found = self.gauge.latest(self.name)
-        return found[0] if found else None
+        return next(iter(self.gauge.latest(self.name)), None)
 
     def answers(self, since_epoch: int = 0) -> pa.Table:
         """All its answers after an epoch; of a view, the rows that came and went."""
@@ -143,18 +140,17 @@ class Gauge(Tables, Reader):
     Answer on change                      owed exact
       Latest avg(value) of all series     spends 0, shard 0 of 1, not shared
         Scan plant (series, ts, value)    plant, tick 1 s, late rows dropped
+    rows of plant: sent to the shards whose queries list their series
     error by cause: late rows
     kept back 0 of the error: nothing here is approximate
     """
 
     def __init__(self, home: Home, job: Job) -> None:
         super().__init__(home)
-        self._job = job
+        self._job, self._lock = job, ExitStack()
         self._engine: Engine | None = None
-        self._feeds = Feeds(home, lambda: self._session, job.checkpoint, {"edge": AgentFeed})
-        self._sinks = Sinks(home)
-        self._refreshing = Refreshing(home, self.session)
-        self._lock = ExitStack()
+        self._feeds = Feeds(home, lambda: self._session, job.checkpoint)
+        self._sinks, self._refreshing = Sinks(home), Refreshing(home, self.session)
         self._seen, self._expected = Journal(home).last(), expected_registry(home)
 
     def stream(
@@ -176,8 +172,9 @@ class Gauge(Tables, Reader):
         idle: DurationLike | None = None,
     ) -> None:
         """Declare a stream; declaring the same again changes nothing."""
-        if source.kind == "edge" and schema is None:
-            time, key, width = time or "ts", key or "object", width or "width"
+        usual = SOURCE_KINDS[source.kind].usual
+        if usual and schema is None:
+            time, key, width = time or usual[0], key or usual[1], width or usual[2]
         if time is None:
             hint = "write time='ts', the column that says when a row happened"
             raise BindError(f"stream {name!r} has no event time", "no time column was named", hint)
@@ -244,6 +241,10 @@ class Gauge(Tables, Reader):
     def drop(self, *names: str) -> None:
         """Forget queries."""
         self._submit({"do": "drop", "names": list(names)})
+
+    def rescale(self, shards: int) -> None:
+        """Run on another number of shards from the next epoch on; answers stay as they are."""
+        self._submit({"do": "rescale", "shards": shards})
 
     def advance(self, stream: str, to: InstantLike) -> None:
         """Say that no row before an instant is to come, so that waiting checks are answered."""
@@ -473,7 +474,7 @@ def connect(
     master
         Spark master; all local cores when None.
     shards
-        Shares of the work, fixed when the home is made. Default: one per core; 1 on one thread.
+        Shares of the work of a new home, see `rescale`. Default: one per core; 1 on one thread.
     max_rows
         Rows a stream may put into one epoch.
     settings
@@ -496,5 +497,4 @@ def connect(
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers, exchange)
     shards = shards or (os.cpu_count() or 1 if engine == "spark" else 1)
     allowed, roots = Allowed.of(allow_functions), Roots.of(data_roots)
-    found = Home.open(home, shards=shards, allowed=allowed, roots=roots, memory=memory)
-    return Gauge(found, job)
+    return Gauge(Home.open(home, shards=shards, allowed=allowed, roots=roots, memory=memory), job)

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING says of adding a metric holds: one file and one line, everything else follows.
+"""What CONTRIBUTING says of adding a word holds: one file and one line, everything else follows.
 
 The file stands there as a block. It is added to a copy of the tree, with its line in the table, and
 what is derived is looked at from outside.
@@ -90,3 +90,79 @@ def test_a_metric_is_a_file_and_a_line(copy: Path, run: Run) -> None:
     shown = "| `streamgauge_toy_streams` | gauge | - | Streams with a name of up to four letters. |"
     assert f"## The toy\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n{shown}" in page
     assert "- `streamgauge_toy_streams`\n" in page
+
+
+USE_TARGET = """
+import json
+from pathlib import Path
+import streamgauge as sg
+from fastapi.testclient import TestClient
+from streamgauge.kernel.errors import ParseError
+from streamgauge.language.complete import complete
+from streamgauge.language.parse import parse
+from streamgauge.language.render import render
+from streamgauge.plan.sink import Destination
+from streamgauge.server.app import make_app
+from streamgauge.server.settings import Settings
+from streamgauge.sinks.delivery import Delivery, Known
+
+ALERT = "CREATE ALERT hot ON heat WHEN CERTAINLY ABOVE 1.0 DELIVER TO FOLDER 'alerts'"
+SINK = "CREATE SINK out ON heat DELIVER TO FOLDER 'answers'"
+assert [render(parse(text)) for text in (ALERT, SINK)] == [ALERT, SINK]
+begun = "CREATE SINK out ON heat DELIVER TO FO"
+assert [word.word for word in complete(begun, len(begun)).words] == ["FOLDER"]
+try:
+    parse("CREATE SINK out ON heat DELIVER TO FOLDR 'answers'")
+except ParseError as error:
+    assert "did you mean FOLDER?" in str(error), error
+Path("in").mkdir()
+Path("in/a.csv").write_text("ts,value\\n2026-01-01T00:00:01Z,2\\n2026-01-01T00:00:02Z,3\\n")
+with sg.connect("home", engine="local") as gauge:
+    gauge.sql("CREATE STREAM plant (ts TIME, value FLOAT) FROM FILES 'in' FORMAT csv TIME ts")
+    gauge.sql("CREATE QUERY heat AS SELECT SUM(value) FROM plant [NOW] EVERY 1 SECOND")
+    gauge.sql(f"{ALERT}; {SINK}")
+    gauge.create_sink("more", Destination("folder", str(Path("more").absolute()), ""))
+    print(gauge.sql("SHOW ALERTS; SHOW SINKS"))
+    watcher = sg.Watcher(gauge)
+    watcher.open()
+    while gauge.step():
+        pass
+    while watcher.step():
+        pass
+    assert watcher.finish()
+    watcher.stop()
+    registry = gauge.registry()
+    for sink in registry.sinks.values():
+        versions = {name: one.version for name, one in registry.queries.items()}
+        delivery = Delivery(gauge.home, Known(sink, versions, gauge.home.committed()))
+        delivery.open()
+        while delivery.step():
+            pass
+        delivery.close()
+    Path("tokens").write_text("a-long-token admin test\\n")
+    known = {"headers": {"authorization": "Bearer a-long-token"}, "base_url": "http://127.0.0.1"}
+    with TestClient(make_app(gauge, Settings(tokens=Path("tokens"))), **known) as client:
+        print(client.get("/v1/targets").json()["kinds"]["folder"])
+        made = {"name": "warm", "query": "heat", "when": "certainly above", "level": 1.0,
+                "targets": [{"kind": "folder", "address": "alerts"}]}
+        answer = client.post("/v1/alerts", json=made)
+        assert answer.status_code == 201, answer.text
+(crossing,) = (json.loads(path.read_text()) for path in Path("alerts").glob("*.json"))
+assert (crossing["alert"], crossing["state"]) == ("hot", "raised"), crossing
+for name in ("answers", "more"):
+    told = [json.loads(path.read_text())["answers"] for path in Path(name).glob("*.json")]
+    assert sum(told) > 0
+"""
+
+
+def test_a_target_is_a_file_and_a_line(copy: Path, run: Run) -> None:
+    before = '    "streamgauge.targets.postgres",\n'
+    line = '    "streamgauge.targets.folder",\n'
+    add(copy, "targets/folder.py", "targets/table.py", before, line)
+    told = run("-c", USE_TARGET)
+    assert "folder " in told
+    assert "{'word': 'Folder', 'address': 'Directory', 'example': 'out'," in told
+    assert run(str(copy / "tools" / "reference_tables.py"), "--write") == "language.md\n"
+    page = (copy / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
+    shown = "| `TO FOLDER 'out'` | alerts, sinks | A JSON file for each alert, or for each epoch"
+    assert shown in page

@@ -17,8 +17,8 @@ from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.time import HOUR, SECOND
 from streamgauge.log.dead_letters import dead_letters
 from streamgauge.log.home import Home
-from streamgauge.log.recording import schema_of
 from streamgauge.log.replay import ReplayWriter
+from streamgauge.sources.learn import schema_of
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Stream
 from tests.sources.captures import RECORDED, START, frame, ip4, pcap, recorded, udp

@@ -5,17 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
-from streamgauge.alerts.kafka_sender import KafkaSender
-from streamgauge.alerts.mail_sender import MailSender
 from streamgauge.alerts.outbox import Delivery, Outbox
-from streamgauge.alerts.public_address import Network
 from streamgauge.alerts.undelivered import Undelivered
-from streamgauge.alerts.webhook_sender import WebhookSender
 from streamgauge.kernel.errors import StreamgaugeError
+from streamgauge.kernel.loading import load
 from streamgauge.plan.alert import Target
+from streamgauge.targets.table import KINDS
+from streamgauge.targets.target_kind import AlertSite
 
 LOG = logging.getLogger(__name__)
 FIRST_WAIT = 0.5
@@ -33,13 +32,10 @@ class Sender(Protocol):
         """Let go of connections."""
 
 
-def sender_of(target: Target, origin: str, allowed: Sequence[Network] = ()) -> Sender:
+def sender_of(target: Target, site: AlertSite) -> Sender:
     """Who brings deliveries to a target."""
-    if target.kind == "webhook":
-        return WebhookSender(target, allowed)
-    if target.kind == "mail":
-        return MailSender(target)
-    return KafkaSender(target, origin)
+    made: Sender = load(KINDS[target.kind].sender)(target, site)
+    return made
 
 
 class Couriers:

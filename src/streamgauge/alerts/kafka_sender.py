@@ -13,6 +13,7 @@ from streamgauge.alerts.undelivered import Undelivered
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.plan.alert import Target
 from streamgauge.sinks.transactions import FAILURES, Record, TransactionalTopic
+from streamgauge.targets.target_kind import AlertSite
 
 
 class KafkaSender:
@@ -56,3 +57,8 @@ class KafkaSender:
     def close(self) -> None:
         """Leave the broker."""
         self.written.close()
+
+
+def sender(target: Target, site: AlertSite) -> KafkaSender:
+    """Who writes to a topic."""
+    return KafkaSender(target, site.origin)

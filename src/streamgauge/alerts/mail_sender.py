@@ -18,6 +18,7 @@ from streamgauge.alerts.outbox import Delivery
 from streamgauge.contracts.sureness import held_over_time, sureness
 from streamgauge.kernel.files import write_whole
 from streamgauge.plan.alert import Target
+from streamgauge.targets.target_kind import AlertSite
 
 SENDER = "streamgauge@localhost"
 
@@ -42,6 +43,11 @@ class MailSender:
 
     def close(self) -> None:
         """Nothing is kept open."""
+
+
+def sender(target: Target, _site: AlertSite) -> MailSender:
+    """Who drops messages into a directory."""
+    return MailSender(target)
 
 
 def message(crossing: Crossing, whom: str) -> bytes:

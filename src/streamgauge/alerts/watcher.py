@@ -38,6 +38,7 @@ from streamgauge.plan.registry import Registry
 from streamgauge.reading import Reader
 from streamgauge.results.change_log import as_answers, epoch_answers, epochs_after
 from streamgauge.results.follower import STATE, Follower
+from streamgauge.targets.target_kind import AlertSite
 
 FOLDER = "alerts"
 FIRST = -(2**63)
@@ -93,7 +94,7 @@ class Watcher(Follower):
         self.outbox = Outbox(self.folder)
         self.couriers = Couriers(
             self.outbox,
-            lambda target: sender_of(target, self.origin, allowed),
+            lambda target: sender_of(target, AlertSite(self.origin, allowed)),
             first_wait=first_wait,
         )
         # By alert, then by group: its last crossing.

@@ -21,6 +21,7 @@ from streamgauge.alerts.public_address import Network, checked_addresses
 from streamgauge.alerts.undelivered import Undelivered
 from streamgauge.kernel.secrets import resolved
 from streamgauge.plan.alert import Target
+from streamgauge.targets.target_kind import AlertSite
 
 TIMEOUT_SECONDS = 5.0
 LONGEST_SECONDS = 15.0
@@ -92,6 +93,11 @@ class WebhookSender:
         # The certificate is checked against the name, the socket goes to the checked address.
         made._create_connection = place.connect  # type: ignore[attr-defined]
         return made
+
+
+def sender(target: Target, site: AlertSite) -> WebhookSender:
+    """Who posts to a webhook."""
+    return WebhookSender(target, site.allowed)
 
 
 def _headers(parts: SplitResult) -> dict[str, str]:

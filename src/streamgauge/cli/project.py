@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,27 +11,18 @@ from typing import Any
 from streamgauge.cli.forms import query_of, window_of
 from streamgauge.cli.included import found_files, included
 from streamgauge.cli.rehearsal import Rehearsal
-from streamgauge.cli.table import Table, given, unknown
+from streamgauge.cli.table import Table, unknown
 from streamgauge.execute.outcome import Outcome
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.time import DurationLike, duration
-from streamgauge.log.recording import schema_of
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
-from streamgauge.sources.declare import (
-    FORMATS,
-    Source,
-    agents,
-    files,
-    kafka,
-    mqtt,
-    plant,
-    push,
-    rate,
-    replay,
-)
+from streamgauge.sources.declare import Source
+from streamgauge.sources.learn import schema_of
 from streamgauge.sources.places import local_path
+from streamgauge.sources.source_kind import SourceKind
+from streamgauge.sources.table import DECLARED
 from streamgauge.streams.schema import Schema
 from streamgauge.streams.stream import Late, Stream
 from streamgauge.windows.window import Window
@@ -46,27 +37,7 @@ STREAM_KEYS = (
     "source", "time", "key", "schema", "tick", "expected_gap", "late", "keep", "future",
     "capacity", "width", "idle",
 )  # fmt: skip
-FILE_KEYS = ("time_unit", "header", "delimiter", "null", "idle")
-SOURCE_KEYS = {
-    "files": ("kind", "path", "format", "time_unit", "header", "delimiter", "null", "idle"),
-    "plant": ("kind", "n_sensors", "seed", "speed"),
-    "rate": ("kind", "rows_per_second"),
-    "replay": ("kind", "path", "stream", "speed", "since", "until", "shift", "loop"),
-    "push": ("kind",),
-    "kafka": (
-        "kind", "servers", "topic", "format", "schema", "registry", "starting", "idle",
-        "max_offsets", "on_loss", "user", "password_file", "password_env", "ca", "mechanism",
-        "options",
-    ),
-    "mqtt": (
-        "kind", "url", "topic", "format", "user", "password_file", "password_env", "ca", "cert",
-        "key", "client", "expiry", "inflight", "max_message", "limit",
-    ),
-    "edge": (
-        "kind", "listen", "broker", "latency", "beat", "adjust", "tokens", "cert", "key", "ca",
-        "rates",
-    ),
-}  # fmt: skip
+SOURCE_KEYS = {name: kind.keys for name, kind in DECLARED.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,73 +219,41 @@ def _source_of(stream: Table, root: Path) -> Source:
     if kind not in SOURCE_KEYS:
         raise unknown("kind", str(kind), list(SOURCE_KEYS), place)
     table = Table(data, place, SOURCE_KEYS[kind])
-    if kind == "plant":
-        return plant(
-            given(table.positive("n_sensors"), 1000),
-            given(table.whole("seed"), 1),
-            given(table.number("speed"), 60.0),
-        )
-    if kind == "rate":
-        return rate(given(table.positive("rows_per_second"), 100))
-    if kind == "replay":
-        words = ("stream", "speed", "since", "until", "shift", "loop")
-        path = root / local_path(table.need("path"))
-        return replay(path, **{k: table.data[k] for k in words if k in table})
-    if kind == "push":
-        return push()
-    if kind == "edge":
-        return _agents(table, root)
-    if kind == "kafka":
-        return _kafka(table, root)
-    if kind == "mqtt":
-        return _mqtt(table, root)
-    format = table.text("format")
-    if format is not None and format not in FORMATS:
-        raise unknown("format", format, list(FORMATS), place)
-    options = {key: table.data[key] for key in FILE_KEYS if key in table}
-    return files(root / local_path(table.need("path")), format, **options)
+    return _made(DECLARED[kind], table, root)
 
 
-def _agents(table: Table, root: Path) -> Source:
-    """Agents; files are named from the directory of the project."""
-    words = ("listen", "broker", "latency", "beat", "adjust")
-    options: dict[str, Any] = {key: table.need(key) for key in words if key in table}
-    places = ("tokens", "cert", "key", "ca")
-    options |= {key: root / table.need(key) for key in places if key in table}
-    return agents(**options, rates=table.data.get("rates"))
+def _made(kind: SourceKind, table: Table, root: Path) -> Source:
+    """A source; files are named from the directory of the project."""
+    told: dict[str, Any] = {}
+    for option in (option for option in kind.all_options if option.toml):
+        needed = option is kind.then and kind.then_needed
+        if option.toml == "settings":
+            told |= _client_settings(table, option.name)
+        elif option.name in table or needed:
+            told[option.name] = _READ[option.toml](table, option.name, root)
+            if option.known and told[option.name] not in option.known:
+                raise unknown(option.name, told[option.name], list(option.known), table.place)
+    if kind.address and (kind.address.needed or kind.address.name in table):
+        said = table.need(kind.address.name)
+        told[kind.address.name] = root / local_path(said) if kind.address.local else said
+    return kind.made(**told)
 
 
-def _kafka(table: Table, root: Path) -> Source:
-    """A topic; files are named from the directory of the project."""
-    words = (
-        "format",
-        "registry",
-        "starting",
-        "idle",
-        "on_loss",
-        "user",
-        "password_env",
-        "mechanism",
-    )
-    chosen: dict[str, Any] = {key: table.need(key) for key in words if key in table}
-    places = ("schema", "password_file", "ca")
-    chosen |= {key: root / table.need(key) for key in places if key in table}
-    options = table.data.get("options", {})
+_READ: dict[str, Callable[[Table, str, Path], Any]] = {
+    "text": lambda table, name, _root: table.need(name),
+    "raw": lambda table, name, _root: table.data[name],
+    "positive": lambda table, name, _root: table.positive(name),
+    "whole": lambda table, name, _root: table.whole(name),
+    "number": lambda table, name, _root: table.number(name),
+    "file": lambda table, name, root: root / table.need(name),
+}
+
+
+def _client_settings(table: Table, name: str) -> dict[str, Any]:
+    options = table.data.get(name, {})
     if not isinstance(options, dict):
-        raise table.wrong("options", 'a table, such as {"kafka.security.protocol" = "SSL"}')
-    chosen["max_offsets"] = table.positive("max_offsets")
-    return kafka(table.need("servers"), table.need("topic"), **chosen, **options)
-
-
-def _mqtt(table: Table, root: Path) -> Source:
-    """An MQTT broker; files are named from the directory of the project."""
-    words = ("format", "user", "password_env", "client", "expiry")
-    options: dict[str, Any] = {key: table.need(key) for key in words if key in table}
-    places = ("password_file", "ca", "cert", "key")
-    options |= {key: root / table.need(key) for key in places if key in table}
-    for key in ("inflight", "max_message", "limit"):
-        options |= {key: table.positive(key)} if key in table else {}
-    return mqtt(table.need("url"), table.need("topic"), **options)
+        raise table.wrong(name, 'a table, such as {"kafka.security.protocol" = "SSL"}')
+    return options
 
 
 def _late_of(stream: Table) -> Late:

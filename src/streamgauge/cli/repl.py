@@ -26,9 +26,11 @@ from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.masking import masked
 from streamgauge.language.complete import complete
 from streamgauge.log import lock
+from streamgauge.targets.table import KINDS
 
 HISTORY = "sql-history"
-_WEBHOOK = re.compile(r"(\bWEBHOOK\s+)'(?:[^']|'')*'", re.IGNORECASE)
+_HIDDEN = "|".join(name.upper() for name, kind in KINDS.items() if kind.secret_address)
+_SECRET_ADDRESS = re.compile(rf"(\b(?:{_HIDDEN})\s+)'(?:[^']|'')*'", re.IGNORECASE)
 PROMPT = "gauge> "
 MORE = "   ... "
 HELP = """Statements end with a semicolon and may take several lines.
@@ -56,8 +58,8 @@ class History(FileHistory):
     """Statements that were typed, in a file of the home, without the secrets in them."""
 
     def store_string(self, string: str) -> None:
-        """Keep a statement; the address of a webhook may be a secret as a whole."""
-        super().store_string(_WEBHOOK.sub(r"\1'***'", masked(string)))
+        """Keep a statement; an address, such as that of a webhook, may be a secret as a whole."""
+        super().store_string(_SECRET_ADDRESS.sub(r"\1'***'", masked(string)))
 
 
 class StatementCompleter(Completer):

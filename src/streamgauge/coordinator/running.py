@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from streamgauge.engine.feed import Feed
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log.home import Home
+from streamgauge.sources.source_kind import FeedSite
 from streamgauge.streams.stream import Stream
 
 if TYPE_CHECKING:
@@ -47,3 +48,8 @@ class AgentFeed(Feed):
                 self._coordinator.failure.strip()[:2000],
                 "mend the cause and start again: what was acknowledged is kept",
             )
+
+
+def feed(stream: Stream, site: FeedSite) -> AgentFeed:
+    """Feeds a stream with what agents report."""
+    return AgentFeed(site.home, stream)

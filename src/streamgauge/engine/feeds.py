@@ -10,30 +10,23 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from streamgauge.edge.clock import wall_clock
-from streamgauge.edge.mqtt_client import check_installed
-from streamgauge.engine.feed import Feed, WriterFeed
+from streamgauge.engine.feed import Feed
 from streamgauge.engine.following import Following
-from streamgauge.engine.mqtt_feed import MqttFeed
 from streamgauge.engine.spark.checkpoints import Checkpoints
-from streamgauge.engine.spark.jars import check_session
-from streamgauge.engine.spark.kafka import KafkaFeed
-from streamgauge.engine.spark.landing import LandingFeed
-from streamgauge.engine.spark.mqtt_feed import SparkMqttFeed
-from streamgauge.kernel.errors import SourceFailure, StreamgaugeError
+from streamgauge.kernel.errors import StreamgaugeError
+from streamgauge.kernel.loading import load
 from streamgauge.log.feeding import Feeding, forget_feeding, note_feeding
 from streamgauge.log.home import Home
-from streamgauge.log.replay import ReplayWriter
-from streamgauge.sources.plant import Plant, PlantWriter
+from streamgauge.sources.source_kind import FeedSite
+from streamgauge.sources.table import KINDS
 from streamgauge.streams.stream import Stream
 
 LOG = logging.getLogger(__name__)
 PAUSE_SECONDS = 0.1
 CHANGES = ("stream", "drop stream")
-MakeFeed = Callable[[Home, Stream], Feed]
 
 
 class Feeds:
@@ -47,8 +40,6 @@ class Feeds:
         Gives the Spark session, or None on the local engine.
     checkpoint
         Where Spark keeps its notes; in the home when None.
-    others
-        What makes feeds of kinds that are not known here.
     """
 
     def __init__(
@@ -56,14 +47,12 @@ class Feeds:
         home: Home,
         session: Callable[[], Any],
         checkpoint: str | None = None,
-        others: Mapping[str, MakeFeed] | None = None,
     ) -> None:
         self.home = home
         # Streaming DataFrames by the stream that each becomes.
         self.frames: dict[str, Any] = {}
         self._session = session
         self._checkpoints = Checkpoints(home, checkpoint)
-        self._others = dict(others or {})
         self._running: dict[str, Feed] = {}
         self._told: dict[str, Feeding] = {}
         self._following = Following(home, "streams", CHANGES)
@@ -148,25 +137,12 @@ class Feeds:
 
     def _feed(self, stream: Stream) -> Feed | None:
         """What feeds a stream of this kind, if something has to."""
-        source, session = stream.source_dict(), self._session()
-        kind = source["kind"]
-        if kind == "plant":
-            plant = Plant(n_sensors=source["n_sensors"], seed=source["seed"])
-            writer = PlantWriter(plant, str(self.home.incoming(stream.name)))
-            return WriterFeed(stream, partial(writer.run, source["speed"]))
-        if kind == "replay":
-            return WriterFeed(stream, ReplayWriter(stream, self.home, wall_clock()).run)
-        if kind == "kafka":
-            return KafkaFeed(session, self.home, stream)
-        if kind == "mqtt" and session is None:
-            return MqttFeed(self.home, stream)
-        if kind == "mqtt":
-            return SparkMqttFeed(session, self.home, stream)
-        if kind in ("rate", "dataframe"):
-            checkpoint = self._checkpoints.landing(stream.name)
-            frame = self.frames.get(stream.name)
-            return LandingFeed(session, self.home, stream, frame, checkpoint)
-        return self._others[kind](self.home, stream) if kind in self._others else None
+        maker = KINDS[stream.source_dict()["kind"]].feed
+        if not maker:
+            return None
+        frame, notes = self.frames.get(stream.name), self._checkpoints.landing(stream.name)
+        made: Feed = load(maker)(stream, FeedSite(self.home, self._session(), frame, notes))
+        return made
 
     # What others declare
 
@@ -216,21 +192,6 @@ class Feeds:
 
 def refuse_without(stream: Stream, session: Any, frame: Any) -> None:
     """Raise where a stream is fed by Spark and there is no session, or no DataFrame to feed it."""
-    kind = stream.source_dict()["kind"]
-    if kind == "mqtt":
-        check_installed()
-    if kind == "kafka":
-        if session is None:
-            raise SourceFailure(
-                f"stream {stream.name!r} is read from Kafka by Spark",
-                "this gauge runs on the local engine",
-                "run it on the Spark engine: sg.connect(..., engine='spark')",
-            )
-        check_session(session, "kafka")
-    needs_frame = kind == "dataframe" and frame is None
-    if kind in ("rate", "dataframe") and (session is None or needs_frame):
-        raise SourceFailure(
-            f"stream {stream.name!r} needs Spark and its DataFrame",
-            f"its source is {kind}",
-            "declare it again with source=sg.dataframe(df) before start(), on the Spark engine",
-        )
+    refuse = KINDS[stream.source_dict()["kind"]].refuse
+    if refuse:
+        load(refuse)(stream, session, frame)

@@ -35,6 +35,7 @@ from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import as_instants
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.files import number_name, numbered, write_json
+from streamgauge.kernel.loading import load
 from streamgauge.kernel.time import Duration, Instant, duration
 from streamgauge.log import batches, inbox
 from streamgauge.log.dead_letters import bury, read_letters, read_losses, unusable_rows
@@ -42,7 +43,7 @@ from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan.registry import Registry
-from streamgauge.plan.technique import load, techniques
+from streamgauge.plan.technique import techniques
 from streamgauge.sources.parse import file_format, inspect_parquet, list_files
 from streamgauge.streams.stream import Stream
 
@@ -179,6 +180,7 @@ class Lander:
             {name: found.since for name, found in idle.items()},
             self.scans.of(self.registry, draft.segments),
             self.clocks.of(self.registry.streams.values(), {**self.clocks.passing.at, **passed}),
+            self.registry.shards,
         )
         self.journal.append(page)
         report(page)

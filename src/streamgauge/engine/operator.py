@@ -19,13 +19,14 @@ from streamgauge.engine.pieces import Bench, Given
 from streamgauge.engine.row_answers import RowsGiven
 from streamgauge.engine.rows import Rows
 from streamgauge.kernel.columns import Combiner
+from streamgauge.kernel.loading import load
 from streamgauge.kernel.wire import Array
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.operators.emission import GIVEN, Span
 from streamgauge.plan.assignment import Change
 from streamgauge.plan.registry import Registry, Standing
-from streamgauge.plan.technique import Key, Load, Technique, load
+from streamgauge.plan.technique import Key, Load, Technique
 from streamgauge.results.row_blocks import RowBlock
 from streamgauge.windows.bank_panes import BankPanes
 
@@ -186,6 +187,17 @@ class Operator:
         """A copy of what kept rows cannot tell, for a query that runs beside this operator."""
         return None
 
+    def relocated(self, was: Bench, bench: Bench) -> Operator | None:
+        """The part of it that another shard owns after a rescale; None where rows must tell it.
+
+        It was seated at one bench, and numbers of names are those of the other from now on.
+        """
+        return self
+
+    def join(self, other: Any) -> None:
+        """Take in another shard's part, moved here as well."""
+        raise NotImplementedError
+
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Plain values of the state; its arrays are added to `arrays`."""
         raise NotImplementedError
@@ -278,6 +290,13 @@ class PageOperator:
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Plain values of the state; its arrays are added to `arrays`."""
         raise NotImplementedError
+
+    def join(self, other: Any, site: Site, registry: Registry) -> None:
+        """Take in what another shard had of the same operator, after a rescale."""
+        raise NotImplementedError
+
+    def settle(self, site: Site) -> None:
+        """Let go what other shards have after a rescale; after compiling."""
 
     def latest_answers(self) -> Iterator[tuple[Newest, int]]:
         """The newest answer of each query of numbers, and its tick; after compiling."""

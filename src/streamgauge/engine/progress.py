@@ -46,12 +46,16 @@ UNSTARTED = -(2**60)
 
 @dataclass(slots=True)
 class InputState:
-    """What one input of a stream has brought: names, series, rows that wait, and the work."""
+    """What one input of a stream has brought: names, series, rows that wait, and the work.
+
+    `lost` says of work whose state cannot be read why not.
+    """
 
     words: dict[str, Interner] = field(default_factory=dict)
     series: Series = field(default_factory=Series)
     waiting: Rows = field(default_factory=lambda: no_rows((), ()))
     pieces: dict[str, Operator] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -280,6 +284,18 @@ class StreamRun:
             past = Past(rows, max(first, floor), first, self.closed_instant, span, fresh, held)
             with self._working(name, piece.key.text(), piece):
                 piece.take_past(bench, past)
+
+    def begin_anew(self, name: str, key: Key, queries: Sequence[Standing], epoch: int) -> None:
+        """Make an operator whose state cannot be read, with what is kept after an epoch."""
+        held, bench = self.state.inputs[name], self.bench(name)
+        piece = _module(key).opened(key, bench, self.registry, queries)
+        piece.seat(bench, self.registry, queries)
+        alone = not held.pieces
+        held.pieces[key.text()] = piece
+        if alone:
+            held.waiting = self._waiting(name, epoch + 1)
+        if self.state.first != UNSTARTED:
+            self._fill(name, [(piece, True, 0)], epoch + 1)
 
     def _working(self, name: str, text: str, piece: Operator) -> AbstractContextManager[None]:
         return self.memory.working(text, piece, partial(self._asking, name, text))

@@ -25,6 +25,8 @@ from streamgauge.engine.page_operators import planned, taken, taken_in_part
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun, StreamState
 from streamgauge.engine.reading import Brought, Wanted
+from streamgauge.engine.rebuilding import begin_anew
+from streamgauge.engine.rescaling import gathered, settle
 from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
 from streamgauge.engine.state import ShardState
@@ -35,8 +37,9 @@ from streamgauge.kernel.collection import uncollected
 from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.files import read_json, reading
 from streamgauge.kernel.time import SECOND
+from streamgauge.log.commits import home_after
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal, Page
+from streamgauge.log.journal import Journal, Page, home_for
 from streamgauge.operators import emission
 from streamgauge.operators.functions import in_force
 from streamgauge.plan.assignment import Assignment, Changes
@@ -49,7 +52,8 @@ from streamgauge.results.row_blocks import RowBlock, write_rows
 class Receipt:
     """What a shard did with a run of pages.
 
-    `files` are checksums of the answers it wrote, `state` the files that have its state now.
+    `files` are checksums of the answers it wrote, `state` the files that have its state now,
+    `rebuilt` queries whose state could not be read and began anew, with the reason.
     """
 
     shard: int
@@ -67,6 +71,7 @@ class Receipt:
     files: dict[str, int] = field(default_factory=dict)
     state: list[str] = field(default_factory=list)
     state_written: int = 0
+    rebuilt: dict[str, str] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """As it goes from a worker to the driver."""
@@ -88,6 +93,8 @@ class _Running:
     asked: AskedNames
     assignment: Assignment
     stored: StateFiles = field(default_factory=StateFiles)
+    shards: int = 1
+    rebuilt: dict[str, str] = field(default_factory=dict)
 
     @property
     def operators(self) -> list[Operator | PageOperator]:
@@ -119,13 +126,16 @@ def run(
     pages may have; this process counts its own when None.
     """
     begun = time.perf_counter()
+    last = Journal(home).page(stop)
+    home = home_for(home, last)
     if home.commit(stop).exists():
         path, what = home.commit(stop), f"the commit of epoch {stop}"
         with reading(path, what):
             return Receipt(**read_json(path, what)["shards"][shard])
+    _forget_others(home)
     ledger = _ledger(home, shard, start)
     with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger):
-        return _run(home, shard, start, stop, begun, sent, attempt or own_attempt())
+        return _run(home, shard, start, last, begun, sent, attempt or own_attempt())
 
 
 def own_attempt() -> str:
@@ -147,12 +157,12 @@ def _run(
     home: Home,
     shard: int,
     start: int,
-    stop: int,
+    last: Page,
     begun: float,
     sent: Sequence[bytes] | None,
     attempt: str,
 ) -> Receipt:
-    running = _RUNNING.pop((home.path, shard), None)
+    running, stop = _RUNNING.pop((home.path, shard), None), last.number
     if running is None or running.state.epoch != start:
         running = _load(home, shard, start, running)
     elif not running.stored.counts(home, start, shard):
@@ -162,7 +172,7 @@ def _run(
     rows = answers = late = 0
     files: dict[str, int] = {}
     for number in range(start + 1, stop + 1):
-        page = journal.page(number)
+        page = last if number == stop else journal.page(number)
         rows += sum(segment.rows for segment in page.segments)
         came = {} if sent is None else brought(page, sent)
         answers += _run_page(home, shard, running, page, came, files, attempt)
@@ -175,6 +185,7 @@ def _run(
     packed = wire.packed(running.state, shard, home.shards)
     stored = write_state(home.state(stop, shard, attempt), home, packed, running.stored)
     running.stored = stored
+    rebuilt, running.rebuilt = running.rebuilt, {}
     _RUNNING[home.path, shard] = running
     measures = [operator.measures() for operator in running.operators]
     missed = sum(each.missed for each in measures)
@@ -198,6 +209,7 @@ def _run(
         files,
         stored.names,
         stored.sizes[-1],
+        rebuilt,
     )
 
 
@@ -209,26 +221,43 @@ def forget(home: Home) -> None:
         del _LEDGERS[key]
 
 
+def _forget_others(home: Home) -> None:
+    """Drop shards of a home from when it had more or fewer."""
+    old = [
+        key for key, one in _RUNNING.items() if key[0] == home.path and one.shards != home.shards
+    ]
+    for key in old:
+        del _RUNNING[key]
+        _LEDGERS.pop(key, None)
+
+
 def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Running:
     """A shard from its stored state.
 
     Spark moves shards between workers; one that comes back finds its plan compiled, as long as
     nothing was registered meanwhile.
     """
-    state, stored = ShardState(), StateFiles()
-    if epoch > 0:
-        try:
-            state, stored = wire.loaded(home, epoch, shard)
-        except FileNotFoundError:
-            raise wire.absent(home, epoch) from None
+    state, stored, before = ShardState(), StateFiles(), home_after(home, epoch)
     compiled_at = None if stale is None else stale.registry.changed
     registry = registry_at(home, epoch, None if stale is None else stale.registry)
+    if epoch > 0:
+        try:
+            if before.shards == home.shards:
+                state, stored = wire.loaded(home, epoch, shard)
+            else:
+                state = gathered(home, before, shard, epoch, registry)
+        except FileNotFoundError:
+            raise wire.absent(home, epoch) from None
     if stale is not None and stale.registry is registry and registry.changed == compiled_at:
         return _revived(home, shard, stale, state, stored)
+    restored = set(state.operators)
     running = _planned(home, shard, state, registry)
     running.stored = stored
     for run in running.runs.values():
         run.compile()
+    if before.shards != home.shards:
+        settle(Site(home, shard), running.runs.values(), state.operators.values(), epoch)
+    running.rebuilt = begin_anew(state, restored, running.runs, registry, epoch)
     return running
 
 
@@ -246,13 +275,13 @@ def _revived(
     for name, operator in state.operators.items():
         operator.adopt(stale.state.operators[name])
         operator.reprice(site, stale.registry)
-    return _Running(state, stale.registry, runs, stale.asked, stale.assignment, stored)
+    return _Running(state, stale.registry, runs, stale.asked, stale.assignment, stored, home.shards)
 
 
 def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _Running:
     """Make a run for each stream that is declared; forget the others."""
     assignment, site = Assignment.of(registry), Site(home, shard)
-    running = _Running(state, registry, {}, AskedNames.of(registry), assignment)
+    running = _Running(state, registry, {}, AskedNames.of(registry), assignment, shards=home.shards)
     _make_runs(running, site, {})
     state.operators = planned(site, registry, state.operators, assignment.paged)
     return running

@@ -17,6 +17,7 @@ from streamgauge.kernel.time import Duration, DurationLike, Instant, duration
 from streamgauge.log.clearing import followers, promise_no_longer, remove_cleared
 from streamgauge.log.commits import (
     files_of,
+    home_after,
     lists_state,
     read_commit,
     remove_unlisted,
@@ -230,7 +231,7 @@ def _pages_in_state(home: Home) -> set[int]:
     """Pages that rows in the committed state lie in: more of their columns may be asked for."""
     found: set[int] = set()
     epoch = home.committed()
-    for shard in range(home.shards):
+    for shard in range(home_after(home, epoch).shards):
         if state_files(home, epoch, shard)[-1].exists():
             for name, array in wire.read_arrays(home, epoch, shard).arrays.items():
                 if name.rpartition("/")[2] == "page":

@@ -12,12 +12,12 @@ from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.login import Login
-from streamgauge.kernel.secrets import refuse_secret
 from streamgauge.kernel.time import instant, instant_text
 from streamgauge.language.statements import CreateAlert
 from streamgauge.plan.alert import Alert, Target
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
+from streamgauge.targets.table import address_of
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -70,10 +70,8 @@ def _fitting(column: str, kind: str, value: Any) -> Any:
 
 
 def _target(root: Path, kind: str, address: str, detail: str, login: Pairs) -> Target:
-    if kind == "webhook":
-        refuse_secret(address, "a webhook", path=True)
-    folder = str((root / address).absolute()) if kind == "mail" and address else address
-    return Target(kind, folder, detail, Login.of(**placed(dict(login), root)))
+    stored = address_of(kind, address, root)
+    return Target(kind, stored, detail, Login.of(**placed(dict(login), root)))
 
 
 def _refuse_family(trial: Trial, said: CreateAlert) -> None:

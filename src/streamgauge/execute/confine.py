@@ -24,7 +24,9 @@ from streamgauge.language.statements import (
     Statement,
 )
 from streamgauge.sources.places import local_path
+from streamgauge.sources.table import DECLARED
 from streamgauge.streams.origin import DRIVERS
+from streamgauge.targets.table import KINDS
 
 _FILES = ("password_file", "ca", "schema", "tokens")
 # What a database is asked for; other settings name files, classes and programs.
@@ -71,16 +73,18 @@ class Confined:
             targets = tuple(self._target(*target) for target in said.targets)
             return replace(said, targets=targets)
         if isinstance(said, CreateSink):
-            kind, address, _place = said.target
+            kind, address, place = said.target
             self._check_references(address)
-            if kind == "postgres":
+            if KINDS[kind].is_a == "database":
                 self._check_database(address)
-            return replace(said, login=self._options(said.login))
+            to = kind, self._directory(kind, address), place
+            return replace(said, target=to, login=self._options(said.login))
         return said
 
     def _stream(self, said: CreateStream) -> CreateStream:
         options = self._options(said.options)
-        if said.source in ("files", "replay"):
+        kind = DECLARED.get(said.source)
+        if kind is not None and kind.address and kind.address.local:
             path = self._path(str(local_path(said.path)))
             # Links that are put below the root later lead nowhere else either.
             return replace(said, path=path, options=(*options, ("within", self._root_of(path))))
@@ -105,8 +109,11 @@ class Confined:
         self, kind: str, address: str, detail: str, login: Pairs
     ) -> tuple[str, str, str, Any]:
         self._check_references(address)
-        folder = self._path(address) if kind == "mail" and address else address
-        return kind, folder, detail, self._options(login)
+        return kind, self._directory(kind, address), detail, self._options(login)
+
+    def _directory(self, kind: str, address: str) -> str:
+        """The address of a target, below a data root where it is a directory."""
+        return self._path(address) if KINDS[kind].is_a == "directory" and address else address
 
     def _options(self, given: Pairs) -> tuple[tuple[str, Any], ...]:
         found = []

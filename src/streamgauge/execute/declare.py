@@ -11,7 +11,7 @@ from streamgauge.execute.names import functions_in, members, reads_window, table
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError
-from streamgauge.kernel.time import DurationLike, duration, duration_text
+from streamgauge.kernel.time import DurationLike, duration
 from streamgauge.language.expressions import AGGREGATES
 from streamgauge.language.parse import parse
 from streamgauge.language.render import render
@@ -26,7 +26,6 @@ from streamgauge.language.statements import (
     CreateWindow,
 )
 from streamgauge.log.home import Home
-from streamgauge.log.recording import schema_of
 from streamgauge.operators.functions import EMBEDDED, Function, in_force
 from streamgauge.plan.bind import bind
 from streamgauge.plan.lower import replanned
@@ -34,36 +33,14 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.view import View
 from streamgauge.promise.summary import Summary
-from streamgauge.sources.declare import (
-    FORMATS,
-    Source,
-    agents,
-    files,
-    kafka,
-    mqtt,
-    plant,
-    push,
-    rate,
-    replay,
-)
-from streamgauge.sources.learn import as_learned, check_first_times
+from streamgauge.sources.declare import Source
+from streamgauge.sources.learn import as_learned, check_first_times, schema_of
 from streamgauge.sources.places import local_path
+from streamgauge.sources.source_kind import SourceKind
+from streamgauge.sources.table import DECLARED
 from streamgauge.streams.schema import TYPES, Schema
 from streamgauge.streams.stream import Late, Stream
 
-_SOURCE_OPTIONS = {
-    "files": ("format", "time_unit", "header", "delimiter", "null", "idle"),
-    "plant": ("n_sensors", "seed", "speed"),
-    "rate": ("rows_per_second",),
-    "replay": ("stream", "speed", "since", "until", "shift", "loop"),
-    "push": ("time_unit",),
-    "edge": ("latency", "beat", "broker", "tokens"),
-    "mqtt": ("topic", "format", "user", "password_file", "password_env", "ca", "time_unit"),
-    "kafka": (
-        "topic", "format", "schema", "registry", "starting", "idle", "on_loss", "user",
-        "password_file", "password_env", "ca", "mechanism", "time_unit",
-    ),
-}  # fmt: skip
 _STREAM_OPTIONS = {
     "tick": "tick", "gap": "expected_gap", "keep": "keep", "future": "future", "changes": "changes",
     "capacity": "capacity", "width": "width", "idle": "idle",
@@ -78,8 +55,9 @@ def placed(options: dict[str, Any], root: Path) -> dict[str, Any]:
 
 def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Stream:
     """The stream that a statement declares; a schema that was learned before stays."""
-    if said.source == "edge" and not said.columns:
-        said = _usual_edge(said)
+    kind = DECLARED.get(said.source)
+    if kind is not None and kind.usual and not said.columns:
+        said = _with_usual(said, *kind.usual)
     if not said.time:
         raise BindError(
             f"stream {said.name!r} has no event time",
@@ -111,13 +89,12 @@ def declared_stream(said: CreateStream, root: Path, known: Stream | None) -> Str
     return stream if said.columns else as_learned(stream, known)
 
 
-def _usual_edge(said: CreateStream) -> CreateStream:
-    """Agents without columns: one object a series, its bound, and when it began to hold."""
+def _with_usual(said: CreateStream, time: str, key: str, width: str) -> CreateStream:
+    """A stream without columns has those of its source, which say what time, key and width are."""
     options = said.options
     if "width" not in dict(options):
-        options = (*options, ("width", "width"))
-    key = said.key or ("object",)
-    return replace(said, key=key, time=said.time or "ts", options=options)
+        options = (*options, ("width", width))
+    return replace(said, key=said.key or (key,), time=said.time or time, options=options)
 
 
 def _check_columns(said: CreateStream) -> None:
@@ -132,38 +109,26 @@ def _check_columns(said: CreateStream) -> None:
 
 
 def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
-    _refuse_foreign(said)
-    given = {k: options[k] for k in _SOURCE_OPTIONS.get(said.source, ()) if k in options}
-    if said.source == "plant":
-        return plant(**given)
-    if said.source == "rate":
-        return rate(**given)
-    if said.source == "replay":
-        return _kept_within(replay(root / local_path(said.path), **given), options)
-    if said.source == "push":
-        return push(**given)
-    if said.source == "edge":
-        return _edge(said.path, given, root)
-    if said.source == "mqtt":
-        return mqtt(said.path, given.pop("topic"), **placed(given, root))
-    if said.source == "kafka":
-        return _kafka(said.path, given, root)
-    if said.source != "files":
+    kind = DECLARED.get(said.source)
+    if kind is None:
         raise BindError(
             f"unknown source {said.source!r}",
-            f"sources are {', '.join(_SOURCE_OPTIONS)}",
+            f"sources are {', '.join(DECLARED)}",
             "write FROM FILES 'directory' FORMAT csv",
         )
-    format = str(given.pop("format")).lower() if "format" in given else None
-    if format is not None and format not in FORMATS:
-        raise BindError(
-            f"unknown format {format!r} of stream {said.name!r}",
-            f"formats are {', '.join(FORMATS)}",
-            "write FORMAT csv, for example",
-        )
-    if format != "flows":
-        given.pop("idle", None)
-    return _kept_within(files(root / local_path(said.path), format, **given), options)
+    _refuse_foreign(said, kind)
+    local = kind.address is not None and kind.address.local
+    place = root / local_path(said.path) if local else None
+    given = kind.handed(said.path, root, options, place)
+    for option in kind.options:
+        if option.known and given.get(option.name, option.known[0]) not in option.known:
+            raise BindError(
+                f"unknown {option.name} {given[option.name]!r} of stream {said.name!r}",
+                f"{option.name}s are {', '.join(option.known)}",
+                f"write {option.words} csv, for example",
+            )
+    source = kind.made(**given)
+    return _kept_within(source, options) if local else source
 
 
 def _kept_within(source: Source, options: dict[str, Any]) -> Source:
@@ -175,9 +140,9 @@ def _kept_within(source: Source, options: dict[str, Any]) -> Source:
 _OF_ROWS = ("time_unit", "header", "delimiter", "null")
 
 
-def _refuse_foreign(said: CreateStream) -> None:
+def _refuse_foreign(said: CreateStream, kind: SourceKind) -> None:
     """Raise for an option of reading rows that the source does not have."""
-    own = _SOURCE_OPTIONS.get(said.source, ())
+    own = [option.name for option in kind.all_options]
     wrong = [name for name, _ in said.options if name in _OF_ROWS and name not in own]
     if wrong:
         raise BindError(
@@ -185,22 +150,6 @@ def _refuse_foreign(said: CreateStream) -> None:
             f"stream {said.name!r} reads from {said.source.upper()}",
             "leave it out, or read FROM FILES 'directory'",
         )
-
-
-def _edge(address: str, given: dict[str, Any], root: Path) -> Source:
-    # The times are microseconds already; agents() would read numbers as seconds.
-    for name in ("latency", "beat"):
-        if name in given:
-            given[name] = duration_text(given[name])
-    if "tokens" in given:
-        given["tokens"] = root / given["tokens"]
-    return agents(address, **given) if address else agents(**given)
-
-
-def _kafka(servers: str, given: dict[str, Any], root: Path) -> Source:
-    if "idle" in given:
-        given["idle"] = duration_text(given["idle"])
-    return kafka(servers, given.pop("topic"), **placed(given, root))
 
 
 def _late(said: tuple[Any, ...]) -> Late:

@@ -10,11 +10,9 @@ from streamgauge.execute.names import members
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.login import Login
-from streamgauge.kernel.secrets import refuse_secret
 from streamgauge.language.statements import CreateSink
 from streamgauge.plan.sink import Destination, Sink
-
-_NAME_IT = "leave it out, and write USER 'u' PASSWORD ENV 'NAME' or PASSWORD FILE 'path'"
+from streamgauge.targets.table import address_of
 
 
 def create_sink(trial: Trial, said: CreateSink, root: Path, *, replace: bool = False) -> Outcome:
@@ -22,9 +20,8 @@ def create_sink(trial: Trial, said: CreateSink, root: Path, *, replace: bool = F
     parts = [part for name in said.queries for part in members(trial.registry, name)]
     queries = tuple(dict.fromkeys(parts))
     login = placed(dict(said.login), root)
-    if said.target[0] == "postgres":
-        refuse_secret(said.target[1], "a database", _NAME_IT)
-    to = Destination(*said.target, Login.of(**login))
+    kind, address, place = said.target
+    to = Destination(kind, address_of(kind, address, root), place, Login.of(**login))
     sink = Sink(said.name, queries, to, said.history)
     known = trial.registry.sinks.get(said.name)
     old = None if known is None else known.sink

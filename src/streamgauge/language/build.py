@@ -55,13 +55,10 @@ from streamgauge.windows.window import Window
 
 LITERALS = ("NUMBER", "STRING")
 Step: TypeAlias = tuple[int, Callable[..., Any], tuple[int, ...], int]
-_PLANT_OPTIONS = ("n_sensors", "seed", "speed")
 _ONCE = "write each option once"
 # Options of a summary that are written by another word than that of the value they set.
 _WORDS = {
-    "kind": "USING", "longest": "MAXLENGTH", "every": "REFRESH", "on_loss": "ON LOSS",
-    "password_file": "PASSWORD FILE", "password_env": "PASSWORD ENV",
-    "time_unit": "TIME UNIT",
+    "kind": "USING", "longest": "MAXLENGTH", "every": "REFRESH",
 }  # fmt: skip
 
 
@@ -318,7 +315,9 @@ def _create_table(name: str, origin: tuple[str, str], *options: tuple[str, Any])
     kind, place = origin
     _refuse_twice(options)
     given = dict(options)
-    words = [_WORDS.get(word, word.upper()) for word in given if word in _JDBC_OPTIONS]
+    words = [
+        _WORDS.get(word, word.replace("_", " ").upper()) for word in given if word in _JDBC_OPTIONS
+    ]
     if words and kind != "jdbc":
         raise Misuse(f"{words[0]} is of databases", "write it after FROM JDBC 'address'")
     if kind == "jdbc" and ("table" in given) == ("query" in given):
@@ -334,21 +333,6 @@ def _create_table(name: str, origin: tuple[str, str], *options: tuple[str, Any])
 
 def _named(option: str) -> Callable[[str], tuple[str, str]]:
     return lambda text: (option, text)
-
-
-def _from_plant(*numbers: float | None) -> tuple[str, str, tuple[tuple[str, Any], ...]]:
-    given = [number for number in numbers if number is not None]
-    if len(given) > len(_PLANT_OPTIONS):
-        raise Misuse("a plant has three numbers", "write PLANT (sensors, seed, speed)")
-    return "plant", "", tuple(zip(_PLANT_OPTIONS, given, strict=False))
-
-
-def _from_rate(rows: float | None) -> tuple[str, str, tuple[tuple[str, Any], ...]]:
-    return "rate", "", () if rows is None else (("rows_per_second", rows),)
-
-
-def _from_replay(path: str, stream: str | None) -> tuple[str, str, tuple[tuple[str, Any], ...]]:
-    return "replay", path, () if stream is None else (("stream", stream),)
 
 
 def _create_summary(
@@ -407,7 +391,9 @@ def _refuse_twice(options: tuple[tuple[str, Any], ...]) -> None:
     names = [option for option, _ in options]
     for option in names:
         if names.count(option) > 1:
-            raise Misuse(f"{_WORDS.get(option, option.upper())} is written twice", _ONCE)
+            raise Misuse(
+                f"{_WORDS.get(option, option.replace('_', ' ').upper())} is written twice", _ONCE
+            )
 
 
 def _explain(analyze: bool | None, target: str | Ask) -> Explain:
@@ -442,14 +428,6 @@ _STATEMENTS: dict[str, Callable[..., Any]] = {
     "create_stream": _create_stream,
     "columns": lambda *columns: columns,
     "column_type": lambda name, kind: (name, kind),
-    "from_files": lambda path: ("files", path, ()),
-    "from_plant": _from_plant,
-    "from_rate": _from_rate,
-    "from_replay": _from_replay,
-    "from_push": lambda: ("push", "", ()),
-    "from_kafka": lambda servers, topic: ("kafka", servers, (("topic", topic),)),
-    "from_mqtt": lambda broker, topic: ("mqtt", broker, (("topic", topic),)),
-    "from_edge": lambda address: ("edge", address or "", ()),
     "create_view": CreateView,
     "create_table": _create_table,
     "alter_table": lambda name, pace: AlterTable(name, pace[1]),

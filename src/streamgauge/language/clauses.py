@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +10,15 @@ from lark import Token
 
 from streamgauge.kernel.errors import UnsupportedWindow
 from streamgauge.kernel.time import Duration
+from streamgauge.language.alternatives import OPTIONS as SOURCE_OPTIONS
 from streamgauge.language.constants import positive
 from streamgauge.language.mistakes import Misuse
-from streamgauge.language.statements import Preference, Terms
+from streamgauge.language.statements import AlertTarget, Preference, Terms
 from streamgauge.operators.expression import Expr
+from streamgauge.sources.source_kind import Option, SourceKind
+from streamgauge.sources.table import DECLARED
+from streamgauge.targets.table import KINDS, OF_ALERTS, OF_SINKS
+from streamgauge.targets.target_kind import TargetKind
 from streamgauge.windows.window import (
     Decay,
     Landmark,
@@ -176,6 +181,10 @@ def terms(changes: tuple[Change, ...]) -> Terms:
     return Terms(**given)
 
 
+# A source: its kind, its address, and what else stands before the options.
+Written = tuple[str, str, tuple[tuple[str, Any], ...]]
+
+
 def _positive_option(name: str) -> Callable[[Duration], tuple[str, Any]]:
     return lambda span: (name, positive(span, name.upper()))
 
@@ -186,15 +195,35 @@ def _capacity(reads: int) -> tuple[str, Any]:
     return "capacity", reads
 
 
+def _option(option: Option) -> Callable[..., tuple[str, Any]]:
+    """Makes an option of a source from what is written."""
+
+    def build(*written: Any) -> tuple[str, Any]:
+        value: Any = written if option.takes == "texts" else written[0]
+        if option.takes == "positive":
+            value = positive(value, option.words)
+        if option.takes == "word":
+            value = value.lower()
+        return option.name, option.read(value) if option.read else value
+
+    return build
+
+
+def _choice(name: str, value: Any) -> Callable[[], tuple[str, Any]]:
+    return lambda: (name, value)
+
+
+def _options() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for option in SOURCE_OPTIONS.values():
+        yield f"option_{option.name}", _option(option)
+        for number, (_word, value) in enumerate(option.choices):
+            yield f"option_{option.name}_{number}", _choice(option.name, value)
+
+
 OPTIONS: dict[str, Callable[..., Any]] = {
+    **dict(_options()),
     "option_key": lambda names: ("key", names),
     "option_time": lambda name: ("time", name),
-    "option_time_unit": lambda name: ("time_unit", name.lower()),
-    "option_delimiter": lambda text: ("delimiter", "\t" if text == "\\t" else text),
-    "option_header": lambda: ("header", True),
-    "option_no_header": lambda: ("header", False),
-    "option_null": lambda *texts: ("null", texts),
-    "option_format": lambda name: ("format", name.lower()),
     "option_tick": _positive_option("tick"),
     "option_gap": _positive_option("gap"),
     "option_keep": lambda span: ("keep", span),
@@ -206,29 +235,36 @@ OPTIONS: dict[str, Callable[..., Any]] = {
     "option_changes": lambda name: ("changes", name),
     "option_capacity": _capacity,
     "option_width": lambda name: ("width", name),
-    "option_latency": lambda span: ("latency", span),
-    "option_beat": _positive_option("beat"),
-    "option_broker": lambda address: ("broker", address),
-    "option_tokens": lambda path: ("tokens", path),
-    "option_speed": lambda factor: ("speed", factor),
-    "option_full_speed": lambda: ("speed", "max"),
-    "option_since": lambda start: ("since", start),
-    "option_until": lambda stop: ("until", stop),
-    "option_shift": lambda: ("shift", "now"),
-    "option_loop": lambda: ("loop", True),
     "option_user": lambda name: ("user", name),
     "option_password_file": lambda path: ("password_file", path),
     "option_password_env": lambda name: ("password_env", name),
     "option_ca": lambda path: ("ca", path),
     "option_mechanism": lambda name: ("mechanism", name),
     "stream_option": lambda login: login,
-    "option_schema": lambda path: ("schema", path),
-    "option_registry": lambda address: ("registry", address),
-    "option_earliest": lambda: ("starting", "earliest"),
-    "option_latest": lambda: ("starting", "latest"),
     "option_idle": _positive_option("idle"),
-    "option_loss_fails": lambda: ("on_loss", "fail"),
-    "option_loss_continues": lambda: ("on_loss", "continue"),
+}
+
+
+def _from(kind: SourceKind) -> Callable[..., Written]:
+    """Makes the source of a statement from what stands after FROM."""
+
+    def build(*written: Any) -> Written:
+        rest = list(written)
+        path = (rest.pop(0) or "") if kind.address else ""
+        then = rest.pop() if kind.then else None
+        numbers = [number for number in rest if number is not None]
+        if len(numbers) > len(kind.numbers):
+            raise Misuse(*kind.too_many)
+        names = (option.name for option in kind.numbers)
+        given = tuple(zip(names, numbers, strict=False))
+        after = ((kind.then.name, then),) if kind.then and then is not None else ()
+        return kind.name, path, (*given, *after)
+
+    return build
+
+
+SOURCES: dict[str, Callable[..., Any]] = {
+    f"from_{name}": _from(kind) for name, kind in DECLARED.items()
 }
 
 SUMMARIES: dict[str, Callable[..., Any]] = {
@@ -254,6 +290,14 @@ def _crossing(
     return f"{sure} {side}", float(level), clear
 
 
+def _delivered(kind: TargetKind) -> Callable[..., AlertTarget]:
+    def build(address: str, *rest: Any) -> AlertTarget:
+        detail, login = (rest[0], rest[1:]) if kind.detail else ("", rest)
+        return kind.name, address, detail, login
+
+    return build
+
+
 ALERTS: dict[str, Callable[..., Any]] = {
     "watched_query": lambda name, group: (name, group or ()),
     "watched_group": lambda *parts: parts,
@@ -268,27 +312,32 @@ ALERTS: dict[str, Callable[..., Any]] = {
     "below": lambda: "below",
     "level": lambda number: number,
     "negative_level": lambda number: -number,
-    "to_webhook": lambda address: ("webhook", address, "", ()),
-    "to_mail": lambda folder, whom: ("mail", folder, whom, ()),
-    "to_kafka": lambda broker, topic, *login: ("kafka", broker, topic, login),
+    **{f"to_{name}": _delivered(KINDS[name]) for name in OF_ALERTS},
 }
 
 
 Outlet = tuple[tuple[str, str, str], tuple[tuple[str, str], ...]]
 
 
-def _out_kafka(brokers: str, topic: str, form: str | None, *login: tuple[str, str]) -> Outlet:
-    if form is not None and form.lower() != "json":
-        raise Misuse(f"answers are not written as {form}", "write FORMAT json, or leave it out")
-    return ("kafka", brokers, topic), login
+def _let_out(kind: TargetKind) -> Callable[..., Outlet]:
+    def build(address: str, *rest: Any) -> Outlet:
+        place, rest = (rest[0], rest[1:]) if kind.detail else ("", rest)
+        form, login = (rest[0], rest[1:]) if kind.formats else (None, rest)
+        if form is not None and form.lower() not in kind.formats:
+            raise Misuse(
+                f"answers are not written as {form}",
+                f"write FORMAT {kind.formats[0]}, or leave it out",
+            )
+        return (kind.name, address, place), login
+
+    return build
 
 
 SINKS: dict[str, Callable[..., Any]] = {
     "delivered_queries": lambda names: names,
     "delivered_all": lambda: (),
     "delivered_history": lambda: True,
-    "out_kafka": _out_kafka,
-    "out_postgres": lambda url, table, *login: (("postgres", url, table), login),
+    **{f"out_{name}": _let_out(KINDS[name]) for name in OF_SINKS},
 }
 
-BUILDERS = {**WINDOWS, **TERMS, **OPTIONS, **SUMMARIES, **ALERTS, **SINKS}
+BUILDERS = {**WINDOWS, **TERMS, **SOURCES, **OPTIONS, **SUMMARIES, **ALERTS, **SINKS}

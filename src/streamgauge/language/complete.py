@@ -17,7 +17,8 @@ from streamgauge.language.expressions import AGGREGATES
 from streamgauge.language.parse import Feed
 from streamgauge.language.words import RESERVED, Piece, Stray, pieces, quoted, words
 from streamgauge.operators.scalar_functions import SCALAR_FUNCTIONS
-from streamgauge.sources.declare import FORMATS, MESSAGE_FORMATS, RECORD_FORMATS
+from streamgauge.sources.declare import FORMATS
+from streamgauge.sources.table import DECLARED
 from streamgauge.streams.schema import TYPES
 
 # Names that are offered at most; who has more types another letter.
@@ -31,6 +32,7 @@ _KINDS = frozenset(
 )
 _OF_COLUMNS = frozenset({"BY", "EACH", "KEY", "TIME", "CHANGES", "WIDTH"})
 _NAMES = ("IDENT", "_COMMA")
+_FORMATS = {name.upper(): kind.formats for name, kind in DECLARED.items() if kind.formats}
 
 
 class Word(NamedTuple):
@@ -227,8 +229,7 @@ def _by_anchor(spot: _Spot, known: Known) -> Iterator[Word]:
     elif anchor == "DESCRIBE":
         yield from _listed(spot, known, *known.names)
     elif anchor == "FORMAT":
-        of_logs = {"KAFKA": RECORD_FORMATS, "MQTT": MESSAGE_FORMATS}
-        formats = next((of_logs[kind] for kind in kinds if kind in of_logs), FORMATS)
+        formats = next((_FORMATS[kind] for kind in kinds if kind in _FORMATS), FORMATS)
         yield from (Word(name, "format") for name in formats)
     elif anchor == "ON" or (opener == "RESAMPLE" and not further):
         yield from _listed(spot, known, "stream")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from streamgauge.kernel.time import instant_text
+from streamgauge.language.alternatives import OPTIONS
 from streamgauge.language.render_expression import (
     ExpressionText,
     constant_words,
@@ -44,6 +45,9 @@ from streamgauge.language.statements import (
     With,
 )
 from streamgauge.language.words import quoted
+from streamgauge.sources.source_kind import Option, SourceKind
+from streamgauge.sources.table import DECLARED
+from streamgauge.targets.table import KINDS
 from streamgauge.windows.window import Window
 
 
@@ -166,23 +170,21 @@ def _create_alert(made: CreateAlert) -> str:
         when += f" CLEAR {side} {made.clear!r}"
     return (
         f"{verb} ALERT {quoted(made.name)} ON {watched} WHEN {when} DELIVER "
-        f"{' AND '.join(_delivery(*target) for target in made.targets)}"
+        f"{' AND '.join(_target(*target) for target in made.targets)}"
     )
 
 
-def _delivery(kind: str, address: str, detail: str, login: Iterable[tuple[str, str]]) -> str:
-    word = {"mail": " FOR ", "kafka": " TOPIC "}.get(kind, "")
-    target = f"TO {kind.upper()} {text_words(address)}" + (word and word + text_words(detail))
-    return target + "".join(f" {_option(name, value)}" for name, value in login)
+def _target(kind: str, address: str, detail: str, login: Iterable[tuple[str, str]]) -> str:
+    after = KINDS[kind].detail
+    text = f"TO {kind.upper()} {text_words(address)}"
+    text += f" {after.word} {text_words(detail)}" if after else ""
+    return text + "".join(f" {_option(name, value)}" for name, value in login)
 
 
 def _create_sink(made: CreateSink) -> str:
     verb = "CREATE OR REPLACE" if made.replace else "CREATE"
     queries = ", ".join(map(quoted, made.queries)) or "ALL"
-    kind, address, place = made.target
-    word = {"kafka": "TOPIC", "postgres": "TABLE"}[kind]
-    target = f"TO {kind.upper()} {text_words(address)} {word} {text_words(place)}"
-    target += "".join(f" {_option(name, value)}" for name, value in made.login)
+    target = _target(*made.target, made.login)
     history = " WITH HISTORY" if made.history else ""
     return f"{verb} SINK {quoted(made.name)} ON {queries} DELIVER {target}{history}"
 
@@ -194,17 +196,7 @@ def _create_stream(made: CreateStream) -> str:
         columns = (f"{quoted(name)} {kind.upper()}" for name, kind in made.columns)
         text += f" ({', '.join(columns)})"
     text += f" FROM {made.source.upper()}"
-    if made.source in ("files", "kafka", "mqtt", "replay") or made.path:
-        text += f" {text_words(made.path)}"
-    if "topic" in options:
-        text += f" TOPIC {text_words(options.pop('topic'))}"
-    if "stream" in options:
-        text += f" STREAM {quoted(options.pop('stream'))}"
-    names = ("n_sensors", "seed", "speed") if made.source == "plant" else ()
-    own = [options.pop(name) for name in names if name in options]
-    text += f" ({', '.join(map(repr, own))})" if own else ""
-    if "rows_per_second" in options:
-        text += f" {options.pop('rows_per_second')!r}"
+    text += _after_name(DECLARED[made.source], made.path, options)
     if made.key:
         text += f" KEY {', '.join(quoted(name) for name in made.key)}"
     if made.time:
@@ -212,38 +204,55 @@ def _create_stream(made: CreateStream) -> str:
     return text + "".join(f" {_option(name, value)}" for name, value in options.items())
 
 
-_TEXTS = (
-    "broker", "tokens", "schema", "registry", "user", "password_file", "password_env", "ca",
-    "mechanism", "delimiter",
-)  # fmt: skip
+def _after_name(kind: SourceKind, path: str, options: dict[str, Any]) -> str:
+    """What stands right after the name of a source, which is taken out of the options."""
+    needed = kind.address is not None and kind.address.needed
+    text = f" {text_words(path)}" if path or needed else ""
+    if kind.then and kind.then.name in options:
+        text += f" {kind.then.words} {_value(kind.then, options.pop(kind.then.name))}"
+    own = [_value(o, options.pop(o.name)) for o in kind.numbers if o.name in options]
+    told = ", ".join(own)
+    return text + (f" ({told})" if kind.brackets and own else f" {told}" if own else "")
+
+
+_VALUES: dict[str, Callable[[Any], str]] = {
+    "text": text_words,
+    "name": quoted,
+    "word": quoted,
+    "number": repr,
+    "whole": str,
+    "moment": lambda value: f"'{instant_text(value)}'",
+    "span": duration_words,
+    "positive": duration_words,
+    "texts": lambda value: ", ".join(map(text_words, value)),
+}
+
+
+def _value(option: Option, value: Any) -> str:
+    """The value of an option of a source: a word that it can choose, or as it takes it."""
+    for word, chosen in option.choices:
+        if type(chosen) is type(value) and chosen == value:
+            return word
+    return _VALUES[option.takes](value)
+
+
+_LOGIN = ("user", "password_file", "password_env", "ca", "mechanism")
 
 
 def _option(name: str, value: Any) -> str:
+    if name in OPTIONS:
+        option = OPTIONS[name]
+        return f"{option.words} {_value(option, value)}".rstrip()
+    words = name.replace("_", " ").upper()
     if name == "late":
         return " ".join(["LATE", value[0].upper(), *(duration_words(span) for span in value[1:])])
-    if name == "time_unit":
-        return f"TIME UNIT {quoted(value)}"
-    if name == "header":
-        return f"HEADER {str(value).upper()}"
-    if name == "null":
-        return f"NULL {', '.join(map(text_words, value))}"
     if name in ("changes", "width"):
-        return f"{name.upper()} {quoted(value)}"
-    if name in ("starting", "on_loss"):
-        return f"{name.replace('_', ' ').upper()} {value.upper()}"
-    if name in _TEXTS:
-        return f"{name.replace('_', ' ').upper()} {text_words(value)}"
-    if name in ("since", "until"):
-        return f"{name.upper()} '{instant_text(value)}'"
-    if name in ("speed", "shift"):
-        return f"{name.upper()} {value.upper() if isinstance(value, str) else repr(value)}"
-    if name == "loop":
-        return "LOOP"
+        return f"{words} {quoted(value)}"
+    if name in _LOGIN:
+        return f"{words} {text_words(value)}"
     if name == "capacity":
-        return f"CAPACITY {value}"
-    if name == "format":
-        return f"FORMAT {quoted(value)}"
-    return f"{name.upper()} {'ANY' if value is None else duration_words(value)}"
+        return f"{words} {value}"
+    return f"{words} {'ANY' if value is None else duration_words(value)}"
 
 
 def _ask(ask: Ask) -> str:

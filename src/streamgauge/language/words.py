@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Set
 from functools import lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from lark import Lark
+
+from streamgauge.language.alternatives import ALTERNATIVES
 
 MAX_DEPTH = 100
 MAX_LENGTH = 1_000_000
@@ -215,7 +218,10 @@ def words() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def grammar() -> Lark:
     """The grammar with its tables."""
-    return Lark.open_from_package(__name__, "grammar.lark", parser="lalr", lexer="basic")
+    text = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    for name, lines in ALTERNATIVES.items():
+        text = text.replace(f"<{name}>", "\n    | ".join(lines))
+    return Lark(text, parser="lalr", lexer="basic")
 
 
 @lru_cache(maxsize=1)

@@ -22,7 +22,6 @@ from streamgauge.kernel.time import Instant
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Segment
 from streamgauge.log.reader import read_segment
-from streamgauge.sources import learn
 from streamgauge.sources.declare import Source
 from streamgauge.sources.directory import format_of, infer_schema
 from streamgauge.sources.parse import inspect_parquet, list_files, parse_file
@@ -61,10 +60,8 @@ class Piece:
         return cls(*data)
 
 
-def schema_of(source: Source) -> Schema:
-    """The columns of any source; those of a recording are in its first file."""
-    if source.kind != "replay":
-        return learn.schema_of(source)
+def columns_of(source: Source) -> Schema:
+    """The columns of a recording, which are in its first file."""
     path, named = source.options["of"], source.options.get("stream")
     within = source.options.get("within")
     if named is None:

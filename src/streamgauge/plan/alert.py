@@ -7,46 +7,22 @@ whole bar lies above 100, `possibly above 100` that some of it does.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.login import NOBODY, Login
-from streamgauge.kernel.secrets import shape
 from streamgauge.plan.query import Query
 from streamgauge.plan.shadows import is_shadow
+from streamgauge.targets.table import KINDS, OF_ALERTS
 
 if TYPE_CHECKING:
     from streamgauge.plan.registry import Standing
 
 LEVELS = ("certainly above", "possibly above", "certainly below", "possibly below")
 OCCASIONS = (*LEVELS, "contract broken", "interrupted", "alarm")
-TARGETS = ("webhook", "mail", "kafka")
-_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_MAILBOX = re.compile(r"[^@\s<>,;:\"\\()\[\]]+@[^@\s<>,;:\"\\()\[\]]+")
-_BROKERS = re.compile(r"[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*")
 _LONGEST = 2000
-
-
-def is_brokers(address: str) -> bool:
-    """Whether a text names brokers of Kafka.
-
-    >>> is_brokers("one:9092,two:9092"), is_brokers("http://one")
-    (True, False)
-    """
-    return _BROKERS.fullmatch(address) is not None
-
-
-def is_topic(name: str) -> bool:
-    """Whether a text can be the name of a topic of Kafka.
-
-    >>> is_topic("plant.answers"), is_topic("two words")
-    (True, False)
-    """
-    return _TOPIC.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +32,13 @@ class Target:
     Parameters
     ----------
     kind
-        webhook, mail or kafka.
+        One of `OF_ALERTS`.
     address
-        The URL, the directory that messages are dropped in, or the brokers.
+        Where it is: the URL, the directory that messages are dropped in, or the brokers.
     detail
-        For mail whom messages are for, for Kafka the topic.
+        What its kind wants besides: whom mail is for, the topic.
     login
-        Who we are to the brokers of Kafka.
+        Who we are there.
 
     Examples
     --------
@@ -78,10 +54,10 @@ class Target:
     login: Login = NOBODY
 
     def __post_init__(self) -> None:
-        if self.kind not in TARGETS:
+        if self.kind not in OF_ALERTS:
             raise BindError(
                 f"unknown target {self.kind!r}",
-                f"targets are {', '.join(TARGETS)}",
+                f"targets are {', '.join(OF_ALERTS)}",
                 "write DELIVER TO WEBHOOK 'https://...'",
             )
         whole = self.address + self.detail
@@ -91,38 +67,7 @@ class Target:
                 f"it has {len(whole)} characters, or some that are not printable",
                 f"write at most {_LONGEST} plain ones",
             )
-        {"webhook": self._check_webhook, "mail": self._check_mail, "kafka": self._check_kafka}[
-            self.kind
-        ]()
-
-    def _check_webhook(self) -> None:
-        try:
-            parts = urlsplit(shape(self.address))
-            fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            fits = False
-        if not fits or not self.address.isascii() or " " in self.address:
-            raise BindError(
-                "a webhook that is no address of the web",
-                f"got {str(self)!r}",
-                "write an address that begins with https:// or http://, escaped where needed",
-            )
-
-    def _check_mail(self) -> None:
-        if not self.address or not _MAILBOX.fullmatch(self.detail):
-            raise BindError(
-                "mail needs a directory and whom it is for",
-                f"got {self.address!r} for {self.detail!r}",
-                "write TO MAIL 'directory' FOR 'ops@example.org'",
-            )
-
-    def _check_kafka(self) -> None:
-        if not is_brokers(self.address) or not is_topic(self.detail):
-            raise BindError(
-                "Kafka needs brokers and a topic",
-                f"got {self.address!r} and {self.detail!r}",
-                "write TO KAFKA 'host:9092' TOPIC 'alerts'",
-            )
+        KINDS[self.kind].check(self.address, self.detail, "alerts")
 
     @property
     def key(self) -> str:
@@ -142,12 +87,7 @@ class Target:
         return cls(data["kind"], data["address"], data["detail"], login)
 
     def __str__(self) -> str:
-        if self.kind == "webhook":
-            parts = urlsplit(shape(self.address))
-            return f"webhook {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-        if self.kind == "mail":
-            return f"mail for {self.detail}"
-        return f"kafka {self.address}, topic {self.detail}"
+        return KINDS[self.kind].shown(self.address, self.detail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,29 +6,26 @@ table of PostgreSQL the newest of each query and group.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.login import NOBODY, Login
 from streamgauge.kernel.masking import masked
-from streamgauge.kernel.secrets import known_secrets, references, shape
+from streamgauge.kernel.secrets import known_secrets
 from streamgauge.log.home import check_directory_name
-from streamgauge.plan.alert import is_brokers, is_topic
 from streamgauge.plan.query import Query
 from streamgauge.plan.shadows import is_shadow
+from streamgauge.targets.table import KINDS, OF_SINKS
 
 if TYPE_CHECKING:
     from streamgauge.plan.registry import Standing
 
-KINDS = ("kafka", "postgres")
 # Versions of a sink that are remembered: a delivery that is behind goes by the one of its epoch.
 REMEMBERED = 50
-_TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}(\.[A-Za-z_][A-Za-z0-9_]{0,62})?")
 _LONGEST = 2000
 
 
@@ -39,7 +36,7 @@ class Destination:
     Parameters
     ----------
     kind
-        kafka or postgres.
+        One of `OF_SINKS`.
     address
         The brokers, or the URL of the database. libpq takes a password that the login does not
         name from PGPASSWORD or PGPASSFILE.
@@ -62,10 +59,10 @@ class Destination:
     login: Login = NOBODY
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
+        if self.kind not in OF_SINKS:
             raise BindError(
                 f"unknown target {self.kind!r} of a sink",
-                f"targets are {', '.join(KINDS)}",
+                f"targets are {', '.join(OF_SINKS)}",
                 "write DELIVER TO KAFKA 'host:9092' TOPIC 'answers'",
             )
         if len(self.address) > _LONGEST or not self.address.isprintable():
@@ -74,44 +71,12 @@ class Destination:
                 f"it has {len(self.address)} characters, or some that are not printable",
                 f"write at most {_LONGEST} plain ones",
             )
-        if self.kind == "kafka":
-            self._check_kafka()
-        else:
-            self._check_postgres()
-
-    def _check_kafka(self) -> None:
-        if not is_brokers(self.address) or not is_topic(self.place):
-            raise BindError(
-                "Kafka needs brokers and a topic",
-                f"got {self.address!r} and {self.place!r}",
-                "write TO KAFKA 'host:9092' TOPIC 'answers'",
-            )
-
-    def _check_postgres(self) -> None:
-        try:
-            parts = urlsplit(shape(self.address))
-            fits = parts.scheme in ("postgresql", "postgres") and parts.port != 0
-        except ValueError:
-            fits = False
-        if not fits or " " in self.address:
-            raise BindError(
-                "PostgreSQL needs the URL of a database",
-                "it does not begin with postgresql://, or is not escaped where needed",
-                "write TO POSTGRES 'postgresql://user@host:5432/database' TABLE 'answers'",
-            )
-        if not _TABLE.fullmatch(self.place):
-            raise BindError(
-                f"{self.place!r} is no name of a table",
-                "letters, digits and _ are allowed, and one dot after the name of a schema",
-                "write TABLE 'answers' or TABLE 'plant.answers'",
-            )
+        KINDS[self.kind].check(self.address, self.place, "answers")
 
     @property
     def secret(self) -> str:
         """The password in the address, or nothing."""
-        if self.kind != "postgres" or references(self.address):
-            return ""
-        return unquote(urlsplit(self.address).password or "")
+        return KINDS[self.kind].secret(self.address)
 
     @property
     def said(self) -> tuple[str, str, str]:
@@ -144,11 +109,7 @@ class Destination:
         return cls(data["kind"], data["address"], data["place"], login)
 
     def __str__(self) -> str:
-        if self.kind == "kafka":
-            return f"kafka {self.address}, topic {self.place}"
-        parts = urlsplit(shape(self.address))
-        where = parts.netloc.rpartition("@")[2] or "localhost"
-        return f"postgres {where}{parts.path}, table {self.place}"
+        return KINDS[self.kind].shown(self.address, self.place)
 
 
 def to_kafka(
@@ -318,10 +279,11 @@ def with_sink(sinks: Sinks, sink: Sink, queries: Mapping[str, Standing], epoch: 
     for other in (standing.sink for standing in sinks.values()):
         same = (other.to.address, other.to.place) == (sink.to.address, sink.to.place)
         if same and other.name != sink.name:
+            detail = KINDS[sink.to.kind].detail
             raise BindError(
                 f"sink {other.name!r} delivers there already",
                 f"{sink.to} is its own",
-                f"choose another {'topic' if sink.to.kind == 'kafka' else 'table'}",
+                f"choose another {'address' if detail is None else detail.word.lower()}",
             )
     old = sinks.get(sink.name)
     fresh = StandingSink.fresh(sink, epoch) if old is None else old.changed(sink, epoch)
@@ -337,10 +299,11 @@ def check_sink(sink: Sink, queries: Mapping[str, Standing]) -> None:
                 f"{name!r} comes and goes with the rounds of an audit",
                 "deliver the query itself",
             )
-        if sink.to.kind == "postgres" and not isinstance(queries[name].asked, Query):
+        kind = KINDS[sink.to.kind]
+        if kind.refuses_rows and not isinstance(queries[name].asked, Query):
             raise BindError(
-                f"sink {sink.name!r} cannot deliver rows to PostgreSQL",
-                f"query {name!r} answers rows, and a table holds one number for each group",
+                f"sink {sink.name!r} cannot deliver rows to {kind.title}",
+                f"query {name!r} answers rows, and {kind.refuses_rows}",
                 "deliver it to Kafka, or ask for a number such as COUNT(*) of those rows",
             )
 

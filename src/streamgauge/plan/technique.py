@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.loading import load
 from streamgauge.plan.distribution import Distribution, Replicated
 
 if TYPE_CHECKING:
@@ -254,13 +254,6 @@ class Technique:
     def place(self, registry: Registry, view: View, shards: int) -> list[str]:
         """Where the work of a query of rows is done, as lines of EXPLAIN."""
         return []
-
-
-def load(path: str) -> Any:
-    """A module, or what it has: "module" or "module:name"."""
-    module, _, name = path.partition(":")
-    found = import_module(module)
-    return getattr(found, name) if name else found
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
@@ -18,6 +18,8 @@ from streamgauge.server.access import Admin, Name, Reader
 from streamgauge.server.desk import AtDesk, Desk
 from streamgauge.server.problems import Refused
 from streamgauge.server.shapes import NAME_LENGTH, AnswerShape, Sent, said
+from streamgauge.targets.table import KINDS, OF_ALERTS
+from streamgauge.targets.target_kind import TargetKind
 
 router = APIRouter(tags=["alerts"])
 
@@ -33,13 +35,17 @@ When = Literal[
     "interrupted",
     "alarm",
 ]
+if TYPE_CHECKING:
+    Kind: TypeAlias = str
+else:
+    Kind = Literal[OF_ALERTS]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class NewTarget(Sent):
     """Where an alert is delivered: an address, and for mail whom it is for, for Kafka the topic."""
 
-    kind: Literal["webhook", "mail", "kafka"]
+    kind: Kind
     address: str = Field(min_length=1, max_length=2000)
     detail: str = Field("", max_length=500)
 
@@ -105,6 +111,22 @@ class TargetShape(BaseModel):
     alerts: list[str]
 
 
+class KindShape(BaseModel):
+    """A kind of target: what it and its address are called, and what else is written of it."""
+
+    word: str
+    address: str
+    example: str
+    detail: str | None
+    sample: str | None
+
+
+class TargetKinds(BaseModel):
+    """The kinds of targets by the names they are written with."""
+
+    kinds: dict[str, KindShape]
+
+
 class AlertPage(BaseModel):
     """All alerts, and how their deliveries go; `epoch` is the last one that was judged."""
 
@@ -116,6 +138,23 @@ class AlertPage(BaseModel):
     failing: int
     alerts: list[AlertShape]
     targets: list[TargetShape]
+
+
+@router.get("/targets", response_model=TargetKinds)
+def target_kinds(_caller: Reader) -> Response:
+    """Kinds of targets that an alert can be delivered to, and how each is written."""
+    return said({"kinds": {name: _asked(KINDS[name]) for name in OF_ALERTS}})
+
+
+def _asked(kind: TargetKind) -> dict[str, str | None]:
+    detail, sample = (kind.detail.label, kind.detail.sample) if kind.detail else (None, None)
+    return {
+        "word": kind.title,
+        "address": kind.address,
+        "example": kind.example,
+        "detail": detail,
+        "sample": sample,
+    }
 
 
 @router.get("/alerts", response_model=AlertPage)

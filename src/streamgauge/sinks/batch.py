@@ -12,6 +12,7 @@ from streamgauge.plan.shadows import EXACT_SHADOW, TICKS_SHADOW
 from streamgauge.plan.sink import Sink
 from streamgauge.results.change_log import epoch_answers
 from streamgauge.results.row_blocks import epoch_blocks
+from streamgauge.targets.table import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def read_batch(home: Home, epoch: int, sink: Sink) -> Batch:
     """Read what a sink delivers of an epoch: answers of its queries, never those of shadows."""
     names = sink.queries or None
     answers = _without_shadows(epoch_answers(home, epoch, names))
-    if sink.to.kind == "postgres":
+    if KINDS[sink.to.kind].refuses_rows:
         return Batch(epoch, answers)
     blocks = map(_without_shadows, epoch_blocks(home, epoch, names))
     return Batch(epoch, answers, tuple(table for table in blocks if table.num_rows))

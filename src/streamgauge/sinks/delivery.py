@@ -6,7 +6,6 @@ after a crash. What is saved here is for those who look, and for a target that h
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import uuid
 from collections import deque
@@ -16,14 +15,15 @@ from typing import Any, NamedTuple, Protocol
 
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.files import damaged, read_json, reading, write_json
+from streamgauge.kernel.loading import load
 from streamgauge.log.home import Home
 from streamgauge.plan.sink import Destination, StandingSink
 from streamgauge.results.change_log import epochs_after
 from streamgauge.results.follower import STATE, Follower
 from streamgauge.sinks.batch import Batch, read_batch
 from streamgauge.sinks.report import FOLDER
-from streamgauge.sinks.table import TableWriter
-from streamgauge.sinks.topic import TopicWriter
+from streamgauge.targets.table import KINDS
+from streamgauge.targets.target_kind import SinkSite
 
 LOG = logging.getLogger(__name__)
 ORIGIN = "origin.json"
@@ -44,6 +44,9 @@ class Writer(Protocol):
 
     def write(self, batch: Batch) -> None:
         """Write an epoch and its place together, or raise TargetFailure."""
+
+    def prune(self, versions: Mapping[str, int]) -> None:
+        """Remove what is there of other queries, or versions, than these; once all is delivered."""
 
     def close(self) -> None:
         """Let go of connections."""
@@ -153,11 +156,9 @@ class Delivery(Follower):
 
     def _writer_of(self, to: Destination) -> Writer:
         standing = self.known.standing
-        name = standing.sink.name
-        if to.kind == "postgres":
-            return TableWriter(to, self.origin, name, standing.born)
-        digest = hashlib.sha256(f"{name} {standing.born}".encode()).hexdigest()[:16]
-        return TopicWriter(to, f"streamgauge-sinks-{self.origin}-{digest}")
+        site = SinkSite(self.origin, standing.sink.name, standing.born)
+        made: Writer = load(KINDS[to.kind].writer)(to, site)
+        return made
 
     def _deliver(self, writer: Writer, batch: Batch) -> None:
         writer.write(batch)
@@ -173,7 +174,7 @@ class Delivery(Follower):
     def rest(self) -> None:
         """Take what is not asked any more out of a table, once all before is delivered."""
         known = self.known
-        if not isinstance(self._writer, TableWriter) or self._looked < known.epoch:
+        if self._writer is None or self._looked < known.epoch:
             return
         before = self._pruned
         if before is None or (before.standing, before.queries) != (known.standing, known.queries):

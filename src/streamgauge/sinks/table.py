@@ -24,6 +24,7 @@ from streamgauge.kernel.secrets import resolved
 from streamgauge.plan.sink import Destination
 from streamgauge.sinks.batch import Batch
 from streamgauge.sinks.encode import charges_json
+from streamgauge.targets.target_kind import SinkSite
 
 try:
     import psycopg
@@ -253,6 +254,11 @@ class TableWriter:
         except TargetFailure:
             self.close()
             raise
+
+
+def writer(to: Destination, site: SinkSite) -> TableWriter:
+    """The writer of a sink."""
+    return TableWriter(to, site.origin, site.sink, site.born)
 
 
 def newest(answers: pa.Table) -> pa.Table:

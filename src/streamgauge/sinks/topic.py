@@ -7,7 +7,8 @@ part that is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ from streamgauge.sinks.encode import (
     rows_json,
 )
 from streamgauge.sinks.transactions import FAILURES, Record, TransactionalTopic, is_shut_out
+from streamgauge.targets.target_kind import SinkSite
 
 # Records of one transaction: a few seconds of work, far less than brokers wait for the end of one.
 PART = 50_000
@@ -80,6 +82,9 @@ class TopicWriter:
         self._begun = read_place(found or 0)
         # The brokers forget the place of a group that was away for a week; the note does not.
         return max(place, self._begun[0] - 1)
+
+    def prune(self, versions: Mapping[str, int]) -> None:
+        """Leave the topic as it is: what was written stays."""
 
     def write(self, batch: Batch) -> None:
         """Write what is not there yet of an epoch."""
@@ -144,6 +149,12 @@ _RECORDS = pa.schema(
 def _table(given: pa.Table, keys: pa.ChunkedArray, values: pa.Array) -> pa.Table:
     columns = [keys.cast(pa.binary()), values, given["query"], given["version"], given["as_of"]]
     return pa.table(columns, schema=_RECORDS)
+
+
+def writer(to: Destination, site: SinkSite) -> TopicWriter:
+    """The writer of a sink; its name and birth tell it from all others."""
+    digest = hashlib.sha256(f"{site.sink} {site.born}".encode()).hexdigest()[:16]
+    return TopicWriter(to, f"streamgauge-sinks-{site.origin}-{digest}")
 
 
 def _changes_json(table: pa.Table) -> pa.Array:

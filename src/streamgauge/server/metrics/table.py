@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamgauge.plan.technique import load
+from streamgauge.kernel.loading import load
 from streamgauge.server.metrics.metric import Metric, MetricGroup
 
 METRICS = (

@@ -15,14 +15,8 @@ const SAID = {
   interrupted: "a source of the answer is silent",
   alarm: "the auditor finds that a contract is not kept",
 };
-const TARGETS = {
-  webhook: { word: "Webhook", address: "Address", example: "https://hooks.example.org/alerts", detail: null },
-  mail: { word: "Mail as files", address: "Directory", example: "mail/out", detail: "For", sample: "ops@example.org" },
-  kafka: { word: "Kafka", address: "Brokers", example: "broker:9092", detail: "Topic", sample: "alerts" },
-};
-
-/** The form; `made` is called when an alert was created. */
-export function alertForm(made) {
+/** The form; `kinds` are the kinds of targets by name; `made` is called when an alert was created. */
+export function alertForm(kinds, made) {
   const names = el("datalist", { id: "alert-queries" });
   const field = {
     name: el("input", { name: "name", required: true, maxlength: 200, autocomplete: "off" }),
@@ -30,7 +24,7 @@ export function alertForm(made) {
     when: choice("when", OCCASIONS.map((word) => [word, word])),
     level: el("input", { name: "level", type: "number", step: "any", required: true }),
     clear: el("input", { name: "clear", type: "number", step: "any", placeholder: "the level" }),
-    kind: choice("kind", Object.entries(TARGETS).map(([kind, { word }]) => [kind, word])),
+    kind: choice("kind", Object.entries(kinds).map(([kind, { word }]) => [kind, word])),
     address: el("input", { name: "address", required: true, maxlength: 2000, autocomplete: "off" }),
     detail: el("input", { name: "detail", maxlength: 500, autocomplete: "off" }),
   };
@@ -49,7 +43,7 @@ export function alertForm(made) {
     for (const name of ["level", "clear"]) shown(name, levelled);
     shown("query", when !== "alarm");
     field.clear.required = false;
-    const { address, example, detail, sample } = TARGETS[field.kind.value];
+    const { address, example, detail, sample } = kinds[field.kind.value];
     put(words.address, address);
     field.address.placeholder = example;
     put(words.detail, detail ?? "Detail");

@@ -73,9 +73,10 @@ export function show(place) {
 
   async function begin() {
     const about = await get("/about");
-    if (over) return;
     may = administers(about.role);
-    if (may) put(making, alertForm(look));
+    const kinds = may ? (await get("/targets")).kinds : {};
+    if (over) return;
+    if (may) put(making, alertForm(kinds, look));
     stop = repeat(LOOK_SECONDS, look, (error) => put(trouble, problem(error)));
   }
 

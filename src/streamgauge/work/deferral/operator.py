@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from streamgauge.contracts.contract import Contract
 from streamgauge.drift import block as blocks
 from streamgauge.drift import extremes as deques
 from streamgauge.drift.answer import Scene
-from streamgauge.drift.cells import WATCH, Memory, Records, fresh, picked
+from streamgauge.drift.cells import Memory, Records, fresh, picked
 from streamgauge.drift.paths import estimate_due, no_paths, with_room
 from streamgauge.drift.peaks import fill_peaks
 from streamgauge.drift.pools import Pools, shares_of
@@ -28,8 +27,6 @@ from streamgauge.engine.pieces import Bench, Given, arrivals, ended
 from streamgauge.engine.rows import Rows
 from streamgauge.operators.emission import (
     ALWAYS,
-    GROUP,
-    REVISION,
     Arrivals,
     Codes,
     Flags,
@@ -43,10 +40,11 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
-from streamgauge.work.deferral.basis import sworn
+from streamgauge.work.deferral.answers import answers_of
 from streamgauge.work.deferral.change import is_mine, take_in
 from streamgauge.work.deferral.checked import checked_ticks
 from streamgauge.work.deferral.family import Family
+from streamgauge.work.deferral.moving import leave, put_beside
 from streamgauge.work.deferral.newest import newest
 from streamgauge.work.deferral.roster import Roster, compiled, places_of
 from streamgauge.work.deferral.state import pack_deferral
@@ -222,7 +220,7 @@ class DeferralOperator(Operator):
         self._begin(int(span.tick))
         given: list[Given] = []
         for part, sid, upto in self._stretches(bench, rows, span):
-            given += self._given(self._walk(bench, part, sid, upto))
+            given += answers_of(self.roster, self._walk(bench, part, sid, upto))
         self.unfilled = self.unfilled[:0]
         return given
 
@@ -423,6 +421,15 @@ class DeferralOperator(Operator):
         asked, rest = (part.price(int(valued.sum()), n_groups) for part in self.watching)
         return watched_share(self.rows / self.ticks, asked, rest)
 
+    def relocated(self, was: Bench, bench: Bench) -> DeferralOperator:
+        """Models are the same on all shards; which cells are here follows from the pools."""
+        leave(self, was, bench)
+        return self
+
+    def join(self, other: DeferralOperator) -> None:
+        """Take in the cells of another shard."""
+        put_beside(self, other)
+
     def latest_answers(self) -> Iterator[Newest]:
         """The newest answer of each cell."""
         return newest(self)
@@ -439,26 +446,6 @@ class DeferralOperator(Operator):
         """Deadlines that came late."""
         return Measures(missed=int(self.memory.cell["missed"].sum()))
 
-    def _given(self, matrix: Floats) -> list[Given]:
-        """Answers by what they rest on, with the texts of their groups."""
-        assert self.roster is not None
-        cells = self.roster.cells
-        place = matrix[:, GROUP].astype(np.int64)
-        watched = matrix[:, REVISION] == WATCH
-        kinds = 2 * self.roster.kind[place] + watched
-        code = np.empty(len(cells), np.int64)
-        given = []
-        for kind in np.flatnonzero(np.bincount(kinds)).tolist():
-            mine = kinds == kind
-            part, here = matrix[mine], place[mine]
-            there = np.flatnonzero(np.bincount(here, minlength=len(cells)))
-            code[there] = np.arange(len(there))
-            part[:, GROUP], part[:, REVISION] = code[here], 0.0
-            exact, confidence = self.roster.kinds[kind // 2]
-            texts = self.roster.texts.take(pa.array(there))
-            given.append(Given(part, texts, *sworn(exact, bool(kind % 2), confidence)))
-        return given
-
 
 def _confidence(contract: Contract) -> float:
     return 1.0 if contract.tolerance == "exact" else contract.confidence
@@ -466,6 +453,5 @@ def _confidence(contract: Contract) -> float:
 
 def _fits(known: Kin, query: Query, tables: Mapping[str, Table] | None) -> bool:
     """Whether the members of a query are still those of the table they were read from."""
-    if query.members is None or tables is None:
-        return True
-    return tables[query.members.table].path == known.path
+    asked = query.members
+    return asked is None or tables is None or tables[asked.table].path == known.path

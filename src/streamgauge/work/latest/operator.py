@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from streamgauge.engine.memory import pack_memory, unpack_memory
+from streamgauge.engine.memory import one_after_another, pack_memory, unpack_memory
 from streamgauge.engine.operator import Arrays, Newest, Operator, remembered
 from streamgauge.engine.pieces import Bench, Given, Seats, arrivals, no_memory
 from streamgauge.engine.rows import Rows
@@ -89,6 +89,10 @@ class LatestOperator(Seated):
             empty_answers(),
         )
         return given
+
+    def join(self, other: LatestOperator) -> None:
+        """Take in what the queries of another shard answered; values are the same on all."""
+        self.seats.memory = one_after_another(self.seats.memory, other.seats.memory)
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Values of the series, and what queries answered last."""

@@ -25,6 +25,7 @@ from streamgauge.promise.costs import Spent
 from streamgauge.promise.figures import Figures
 from streamgauge.work.promise.budget import LOOKED_AT, allowed, measured, stopwatch
 from streamgauge.work.promise.join_run import JoinRun, JoinState
+from streamgauge.work.promise.moving import keep_owned, put_together
 from streamgauge.work.promise.state import pack_join, restored_states, unpack_join
 
 
@@ -57,6 +58,16 @@ class JoinOperator(CompiledOperator[JoinRun]):
         """Take a page; the pairs that came and went."""
         given = self.compiled.advance(runs, page)
         return [] if given is None else [given]
+
+    def join(self, other: JoinOperator, site: Site, registry: Registry) -> None:
+        """Take in the rows and pairs of another shard's keys; all else is the same on all."""
+        put_together(self.state, other.state)
+
+    def settle(self, site: Site) -> None:
+        """Keep the rows and pairs of the keys that this shard owns."""
+        run = self.compiled
+        if is_spread(run.plan):
+            keep_owned(run)
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows of the windows, pairs and what waits."""

@@ -25,6 +25,7 @@ from streamgauge.plan.registry import Registry, Standing
 from streamgauge.promise.costs import Spent
 from streamgauge.promise.figures import Figures
 from streamgauge.work.promise.budget import LOOKED_AT, allowed, measured, stopwatch
+from streamgauge.work.promise.moving import select_together
 from streamgauge.work.promise.reach import Asking, SelectState
 from streamgauge.work.promise.selection_run import SelectionsRun, SelectionsState
 from streamgauge.work.promise.state import (
@@ -77,6 +78,10 @@ class SelectionsOperator(CompiledOperator[SelectionsRun]):
         shared, own = self.compiled.advance(runs, page)
         with self.spent.giving():
             return [*shared, *row_blocks(own)]
+
+    def join(self, other: SelectionsOperator, site: Site, registry: Registry) -> None:
+        """Take in the selections of another shard, which looks at the same rows."""
+        select_together(self.state, other.state)
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows that wait or may yet be looked at, and what each selection holds."""

@@ -24,6 +24,7 @@ from streamgauge.plan.nodes import Numbers
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.tree import lines
 from streamgauge.work.relations.dataflow import held_key
+from streamgauge.work.relations.moving import keep_read, put_together
 from streamgauge.work.relations.state import answer_bytes, held_bytes, pack_view, unpack_view
 from streamgauge.work.relations.view_run import (
     ViewRun,
@@ -48,6 +49,14 @@ class ViewOperator(CompiledOperator[ViewRun]):
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; what came and went."""
         return list(self.compiled.advance(runs, page))
+
+    def join(self, other: ViewOperator, site: Site, registry: Registry) -> None:
+        """Take in the views of another shard."""
+        put_together(self.state, other.state, registry, site.home)
+
+    def settle(self, site: Site) -> None:
+        """Keep what the views of this shard read."""
+        keep_read(self.compiled)
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows, groups and changes that wait."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from streamgauge.engine.logged_rows import owners_by_place
 from streamgauge.engine.operator import (
     Arrays,
     CompiledOperator,
@@ -15,7 +16,7 @@ from streamgauge.engine.operator import (
     Runs,
     Site,
 )
-from streamgauge.engine.store import Store
+from streamgauge.engine.store import Store, merged
 from streamgauge.engine.store_state import pack_store, store_bytes, unpack_store
 from streamgauge.log.journal import Page
 from streamgauge.plan.registry import Registry, Standing
@@ -51,6 +52,21 @@ class SelectionOperator(CompiledOperator[SelectionRun]):
         """Take a page; the rows that selections ask for."""
         run = self.compiled
         return list(run.advance(runs[run.stream.name]))
+
+    def join(self, other: SelectionOperator, site: Site, registry: Registry) -> None:
+        """Rows that wait are spread over the shards; all know those that are left out."""
+        mine, theirs = self.known, other.known
+        self.state = SelectionState(
+            merged([mine.waiting, theirs.waiting]),
+            max(mine.missed, theirs.missed),
+            max(mine.alone, theirs.alone),
+        )
+
+    def settle(self, site: Site) -> None:
+        """Keep the rows that are this shard's, and those that all have."""
+        waiting, state = self.known.waiting, self.known
+        mine = owners_by_place(waiting, site.home.shards) == site.shard
+        state.waiting = waiting.take(mine | ~waiting.used | (waiting.page <= state.alone))
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows that wait for their tick to close, and how many late rows were left out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from streamgauge.kernel.loading import load
 from streamgauge.kernel.time import duration_text
 from streamgauge.plan.explaining import (
     Step,
@@ -23,7 +24,7 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.summary import named_model
 from streamgauge.plan.table_key import TableKey, owns_table
-from streamgauge.plan.technique import Explanation, PlannedCharge, Technique, load
+from streamgauge.plan.technique import Explanation, PlannedCharge, Technique
 from streamgauge.streams.schema import Schema
 from streamgauge.synopses import choose
 from streamgauge.work.summaries.offers import kept_values, synopsis

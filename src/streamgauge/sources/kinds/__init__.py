@@ -1,0 +1,1 @@
+"""Kinds of sources: a file for each."""
