@@ -140,6 +140,7 @@ class Gauge(Tables, Reader):
     Answer on change                      owed exact
       Latest avg(value) of all series     spends 0, shard 0 of 1, not shared
         Scan plant (series, ts, value)    plant, tick 1 s, late rows dropped
+    rows of plant: sent to the shards whose queries list their series
     error by cause: late rows
     kept back 0 of the error: nothing here is approximate
     """
