@@ -171,7 +171,7 @@ def _run(
     home: Home,
     shard: int,
     start: int,
-    stop: int,
+    last: Page,
     begun: float,
     sent: Sequence[bytes] | None,
     attempt: str,
