@@ -192,7 +192,7 @@ def test_two_attempts_at_once_do_no_harm(tmp_path: Path, monkeypatch: pytest.Mon
     receipts: list[Receipt] = []
     thread = threading.Thread(
         target=lambda: receipts.append(
-            shard_module._run(home, 0, start, start + 1, 0.0, None, "speculative")
+            shard_module.run(home, 0, start, start + 1, None, "speculative")
         )
     )
     slow.append(thread)
