@@ -1,7 +1,6 @@
 """Gauge: what a user holds, to declare streams, register queries, run the job and read answers.
 
-Every change goes through the inbox of the home, so that any number of processes may hold a gauge on
-the same home while one of them runs it.
+Every change goes through the inbox of the home, so other processes may hold what one of them runs.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import pyarrow as pa
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
 from streamgauge.engine.arrivals import Arrivals
-from streamgauge.engine.catalog import expected_registry, follow_widening
+from streamgauge.engine.catalog import expected_registry, follow_decided
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds
 from streamgauge.engine.job import MAX_ROWS, Job
@@ -44,7 +44,7 @@ from streamgauge.language.statements import (
     CreateWindow,
     Statement,
 )
-from streamgauge.log.home import Home
+from streamgauge.log.home import QUERY_TIMEOUT, Home
 from streamgauge.log.journal import Journal
 from streamgauge.log.lock import holding
 from streamgauge.plan.query import Query
@@ -70,8 +70,7 @@ class StandingQuery:
     """A handle on one registered query."""
 
     def __init__(self, gauge: Gauge, name: str) -> None:
-        self.gauge = gauge
-        self.name = name
+        self.gauge, self.name = gauge, name
 
     @property
     def standing(self) -> Standing:
@@ -80,13 +79,12 @@ class StandingQuery:
 
     @property
     def status(self) -> str:
-        """Whether it is running or paused."""
+        """Whether it is running, paused or suspended."""
         return self.standing.status
 
     def answer(self) -> Answer | None:
         """Its newest answer; None before the first. For a grouped query, of the first group."""
-        found = self.gauge.latest(self.name)
-        return found[0] if found else None
+        return next(iter(self.gauge.latest(self.name)), None)
 
     def answers(self, since_epoch: int = 0) -> pa.Table:
         """All its answers after an epoch; of a view, the rows that came and went."""
@@ -117,7 +115,7 @@ class StandingQuery:
         self.gauge.pause(self.name)
 
     def resume(self) -> None:
-        """Check it again."""
+        """Check it again; one that is suspended catches up first."""
         self.gauge.resume(self.name)
 
     def drop(self) -> None:
@@ -136,11 +134,10 @@ class Gauge(Tables, Reader):
     >>> import tempfile, streamgauge as sg
     >>> gauge = sg.connect(tempfile.mkdtemp(), engine="local")
     >>> gauge.stream("plant", source=sg.plant(n_sensors=4), key="series", time="ts")
-    >>> heat = sg.Query("heat", "plant", sg.avg("value"), window=sg.Latest(), answer=sg.every(60))
-    >>> _ = gauge.register(heat)
+    >>> _ = gauge.register(sg.Query("heat", "plant", sg.avg("value"), window=sg.Latest()))
     >>> print(gauge.explain("heat"))
     heat version 1, running, from the next epoch
-    Answer every 1 min                    owed exact
+    Answer on change                      owed exact
       Latest avg(value) of all series     spends 0, shard 0 of 1, not shared
         Scan plant (series, ts, value)    plant, tick 1 s, late rows dropped
     error by cause: late rows
@@ -149,12 +146,10 @@ class Gauge(Tables, Reader):
 
     def __init__(self, home: Home, job: Job) -> None:
         super().__init__(home)
-        self._job = job
+        self._job, self._lock = job, ExitStack()
         self._engine: Engine | None = None
         self._feeds = Feeds(home, lambda: self._session, job.checkpoint)
-        self._sinks = Sinks(home)
-        self._refreshing = Refreshing(home, self.session)
-        self._lock = ExitStack()
+        self._sinks, self._refreshing = Sinks(home), Refreshing(home, self.session)
         self._seen, self._expected = Journal(home).last(), expected_registry(home)
 
     def stream(
@@ -238,12 +233,16 @@ class Gauge(Tables, Reader):
         self._submit({"do": "pause", "names": list(names)})
 
     def resume(self, *names: str) -> None:
-        """Check paused queries again."""
+        """Check paused queries again; those that are suspended catch up first."""
         self._submit({"do": "resume", "names": list(names)})
 
     def drop(self, *names: str) -> None:
         """Forget queries."""
         self._submit({"do": "drop", "names": list(names)})
+
+    def rescale(self, shards: int) -> None:
+        """Run on another number of shards from the next epoch on; answers stay as they are."""
+        self._submit({"do": "rescale", "shards": shards})
 
     def advance(self, stream: str, to: InstantLike) -> None:
         """Say that no row before an instant is to come, so that waiting checks are answered."""
@@ -309,8 +308,7 @@ class Gauge(Tables, Reader):
         return outcomes[-1].shown if outcomes else None
 
     def _execute(self, said: Statement) -> None:
-        trial = self.trial()
-        Script(self, trial).execute(said)
+        Script(self, trial := self.trial()).execute(said)
         self.take(trial)
 
     def _submit(self, record: dict[str, Any]) -> None:
@@ -320,7 +318,7 @@ class Gauge(Tables, Reader):
 
     def trial(self) -> Trial:
         """A copy of what will hold once the inbox is empty, to try changes on."""
-        self._seen = follow_widening(self.home, self._expected, self._seen)
+        self._expected, self._seen = follow_decided(self.home, self._expected, self._seen)
         return Trial(self._expected)
 
     def take(self, trial: Trial, leave: Leave = Trial.leave) -> tuple[str, ...]:
@@ -461,6 +459,7 @@ def connect(
     data_roots: Iterable[str | Path] | Roots = (),
     exchange: bool | None = None,
     memory: int | str | None = None,
+    query_timeout: DurationLike = QUERY_TIMEOUT,
 ) -> Gauge:
     """Open a gauge on a home directory, made if it is not there.
 
@@ -473,7 +472,7 @@ def connect(
     master
         Spark master; all local cores when None.
     shards
-        Shares of the work, fixed when the home is made. Default: one per core; 1 on one thread.
+        Shares of the work of a new home, see `rescale`. Default: one per core; 1 on one thread.
     max_rows
         Rows a stream may put into one epoch.
     settings
@@ -490,11 +489,11 @@ def connect(
         Whether rows are read once and sent to their shards. Default: where that costs less.
     memory
         What state may take on a machine, in bytes or as "8g". Default: half of what it has.
+    query_timeout
+        How long a query may work on one epoch before it is suspended, in seconds or as "10 min".
     """
-    if _MASTER.match(str(home)):
-        home, master = "gauge-home", str(home)
+    home, master = ("gauge-home", str(home)) if _MASTER.match(str(home)) else (home, master)
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers, exchange)
     shards = shards or (os.cpu_count() or 1 if engine == "spark" else 1)
-    allowed, roots = Allowed.of(allow_functions), Roots.of(data_roots)
-    found = Home.open(home, shards=shards, allowed=allowed, roots=roots, memory=memory)
-    return Gauge(found, job)
+    opens = partial(Home.open, home, shards=shards, allowed=Allowed.of(allow_functions))
+    return Gauge(opens(roots=Roots.of(data_roots), memory=memory, query_timeout=query_timeout), job)

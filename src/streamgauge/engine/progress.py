@@ -7,10 +7,11 @@ groups that the shard owns. All of them go by the calendar of the whole stream.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from itertools import chain
 
 import numpy as np
 
@@ -20,19 +21,20 @@ from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
 from streamgauge.engine.leaving import release, settle_names
 from streamgauge.engine.logged_rows import logged_rows
-from streamgauge.engine.naming import Series
-from streamgauge.engine.operator import FedModule, Operator, Past, fed_module
+from streamgauge.engine.operator import FedModule, Operator, Past, fed_module, upgraded
 from streamgauge.engine.partial import Partial
 from streamgauge.engine.piece_memory import PieceMemory
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given
 from streamgauge.engine.reading import Brought, Wanted, read_batch, read_page
 from streamgauge.engine.rows import Rows, join, no_rows
+from streamgauge.engine.stalled import goes_on
+from streamgauge.engine.stream_inputs import UNSTARTED, InputState, StreamState
+from streamgauge.engine.turns import check, turn
 from streamgauge.engine.unusable import Tally
-from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import HOUR, Instant
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Page, Segment
+from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.reader import history
 from streamgauge.operators.emission import Codes, Span
 from streamgauge.plan.assignment import Change
@@ -41,49 +43,6 @@ from streamgauge.plan.sharing import StreamPlan
 from streamgauge.plan.technique import Key, technique
 from streamgauge.streams.stream import Stream
 
-UNSTARTED = -(2**60)
-
-
-@dataclass(slots=True)
-class InputState:
-    """What one input of a stream has brought: names, series, rows that wait, and the work."""
-
-    words: dict[str, Interner] = field(default_factory=dict)
-    series: Series = field(default_factory=Series)
-    waiting: Rows = field(default_factory=lambda: no_rows((), ()))
-    pieces: dict[str, Operator] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class StreamState:
-    """All that a shard knows of a stream after an epoch.
-
-    `coming` is the calendar of rows beyond the closed tick.
-    """
-
-    closed: int = UNSTARTED
-    awake_until: int = UNSTARTED
-    first: int = UNSTARTED
-    births: dict[int, Instant] = field(default_factory=dict)
-    tally: Tally = field(default_factory=Tally)
-    coming: Calendar = field(default_factory=Calendar)
-    inputs: dict[str, InputState] = field(default_factory=dict)
-
-    @property
-    def pieces(self) -> dict[str, Operator]:
-        """The work of all inputs, by the text of its key."""
-        return {text: p for held in self.inputs.values() for text, p in held.pieces.items()}
-
-    @property
-    def n_series(self) -> int:
-        """How many series some work tells apart."""
-        return max((len(held.series.names) for held in self.inputs.values()), default=0)
-
-    @property
-    def whole(self) -> InputState:
-        """The input that brings all rows."""
-        return self.inputs.setdefault(REPLICATED, InputState())
-
 
 @dataclass(slots=True)
 class StreamRun:
@@ -91,7 +50,8 @@ class StreamRun:
 
     `others` are the columns of all rows that operators take which no input of the stream feeds,
     `logged` those of rows that are split, by how they are; `brought` has the rows of the page at
-    work for them. `born` counts queries by the epochs of their births.
+    work for them. `born` counts queries by the epochs of their births, `changed` is the newest
+    epoch that changed who asks.
     """
 
     home: Home
@@ -105,6 +65,7 @@ class StreamRun:
     brought: Brought = field(default_factory=Brought)
     opened: list[Given] = field(default_factory=list)
     born: Counter[int] = field(default_factory=Counter)
+    changed: int = 0
     parts: dict[str, StreamPlan] = field(init=False)
     here: dict[str, list[tuple[Key, list[Standing]]]] = field(init=False)
     memory: PieceMemory = field(init=False)
@@ -151,6 +112,10 @@ class StreamRun:
             form=self.home.form,
         )
 
+    def turn(self, text: str, queries: Sequence[Standing]) -> AbstractContextManager[None]:
+        """A turn of an operator of this stream."""
+        return turn(f"{self.stream.name}/{text}", lambda: queries)
+
     def mine(self, name: str) -> list[tuple[Key, list[Standing]]]:
         """Operators of an input that this shard has a part in."""
         return self.here[name]
@@ -165,10 +130,11 @@ class StreamRun:
                 held.waiting = held.waiting.narrowed(plan.numbers(), plan.words())
             pieces = {}
             for key, queries in self.mine(name):
-                piece = held.pieces.get(key.text()) or _module(key).upgraded(key, stored)
-                if piece is not None:
-                    piece.seat(bench, self.registry, queries)
-                    pieces[key.text()] = piece
+                with self.turn(key.text(), queries):
+                    piece = held.pieces.get(key.text()) or upgraded(key, stored)
+                    if piece is not None:
+                        piece.seat(bench, self.registry, queries)
+                        pieces[key.text()] = piece
             held.pieces = pieces
             settle_names(held, plan)
 
@@ -180,8 +146,9 @@ class StreamRun:
     def seat(self, epoch: int, changes: Mapping[Key, Change] | None = None) -> None:
         """Make, drop and compile pieces: those that changes are of, or all."""
         state = self.state
-        self._note_births(epoch, changes)
-        state.inputs = {name: state.inputs.get(name) or InputState() for name in self.parts}
+        self.note_births(epoch, changes)
+        idle = {name: held for name, held in state.inputs.items() if held.stalled}
+        state.inputs = idle | {n: state.inputs.get(n) or InputState() for n in self.parts}
         for name in self.parts:
             self._seat_input(name, epoch, changes)
         if state.first != UNSTARTED:
@@ -189,23 +156,26 @@ class StreamRun:
                 self._open(name, epoch, changes)
         self._release()
 
-    def _note_births(self, epoch: int, changes: Mapping[Key, Change] | None) -> None:
+    def note_births(self, epoch: int, changes: Mapping[Key, Change] | None) -> None:
         """Know when the queries of an epoch are born, and no more than is asked for."""
         births, born = self.state.births, self.born
         if changes is None or not born:
             asked = (
                 one for name in self.parts for _, queries in self.mine(name) for one in queries
             )
-            self.born = born = Counter(one.born for one in asked)
+            failed = (one for one in self.registry.queries.values() if one.suspended is not None)
+            self.born = born = Counter(one.born for one in chain(asked, failed))
             gone = [at for at in births if at not in born]
         else:
             here = [one for key, one in changes.items() if self._lives_here(key)]
             born.update(one.born for change in here for one in change.added)
             born.subtract(one.born for change in here for one in change.dropped)
-            gone = [one.born for change in here for one in change.dropped if not born[one.born]]
+            left = {self.changed, *(one.born for change in here for one in change.dropped)}
+            gone = [at for at in left if not born[at]]
         for at in gone:
             births.pop(at, None)
             born.pop(at, None)
+        self.changed = epoch
         births[epoch] = NO_LIMIT if self.state.closed == UNSTARTED else self.closed_instant
 
     def _lives_here(self, key: Key) -> bool:
@@ -227,23 +197,44 @@ class StreamRun:
             if known is not None and changes is not None and change is None:
                 pieces[key.text()] = known
                 continue
-            piece = known or _module(key).opened(key, bench, self.registry, queries)
-            reached = piece.extent
-            with self.memory.working(key.text(), piece, partial(_names, queries)):
-                if known is None or change is None:
-                    piece.seat(bench, self.registry, queries)
-                else:
-                    piece.change(bench, self.registry, queries, change)
-            self.opened += piece.ends(self.state.closed)
-            if known is None or piece.extent > reached or piece.lacks_past():
-                lacking.append((piece, known is None, reached))
-            pieces[key.text()] = piece
+            with self.turn(key.text(), queries):
+                known = known or self._resumed(name, key, queries, epoch)
+                piece = known or _module(key).opened(key, bench, self.registry, queries)
+                reached = piece.extent
+                with self.memory.working(key.text(), piece, partial(_names, queries)):
+                    if known is None or change is None or key.text() not in held.pieces:
+                        piece.seat(bench, self.registry, queries)
+                    else:
+                        piece.change(bench, self.registry, queries, change)
+                self.opened += piece.ends(self.state.closed)
+                if known is None or piece.extent > reached or piece.lacks_past():
+                    lacking.append((piece, known is None, reached))
+                pieces[key.text()] = piece
+        check()
         began = bool(pieces) and not held.pieces
         held.pieces = pieces
         if began or _columns(held.waiting) != (set(plan.numbers()), set(plan.words())):
             held.waiting = self._waiting(name, epoch)
         if self.state.first != UNSTARTED and lacking:
             self._fill(name, lacking, epoch)
+
+    def _resumed(self, name: str, key: Key, queries: list[Standing], epoch: int) -> Operator | None:
+        """The operator of queries that are resumed, brought over the epochs that it has missed."""
+        held = self.state.inputs[name]
+        stalled = held.stalled.get(key.text())
+        if stalled is None or not goes_on(stalled.queries, queries):
+            return None
+        state = StreamState.at(stalled.stage)
+        plan = replace(self.plan, operators={key: queries})
+        alone = StreamRun(self.home, self.shard, plan, self.registry, state)
+        mine = InputState(held.words, held.series, pieces={key.text(): stalled.operator})
+        state.inputs = {REPLICATED: InputState(), name: mine}
+        stalled.operator.seat(alone.bench(name), self.registry, queries)
+        mine.waiting = alone._waiting(name, stalled.since)
+        for page in map(Journal(self.home).page, range(stalled.since, epoch)):
+            self.opened += alone._advance(page, alone._bring(page, None))
+        del held.stalled[key.text()]
+        return stalled.operator
 
     def _open(self, name: str, epoch: int, changes: Mapping[Key, Change] | None) -> None:
         """Answer new queries that ask for history, at the closed tick, from what is kept."""
@@ -260,8 +251,9 @@ class StreamRun:
             bench.sid = self._series(name, rows)
             at = self.state.closed
             span = Span(at - 1, at, at, 0, self.stream.tick, epoch)
-            given = piece.begin_answers(bench, self.registry, queries, new, (rows, span))
-            self.opened += [one for one in given if len(one.matrix)]
+            with self.turn(key.text(), queries):
+                given = piece.begin_answers(bench, self.registry, queries, new, (rows, span))
+                self.opened += [one for one in given if len(one.matrix)]
 
     # Rows of the past.
 
@@ -277,12 +269,30 @@ class StreamRun:
             with self._working(name, piece.key.text(), piece):
                 piece.take_past(bench, past)
 
-    def _working(self, name: str, text: str, piece: Operator) -> AbstractContextManager[None]:
-        return self.memory.working(text, piece, partial(self._asking, name, text))
+    def begin_anew(self, name: str, key: Key, queries: Sequence[Standing], epoch: int) -> None:
+        """Make an operator whose state cannot be read, with what is kept after an epoch."""
+        held, bench = self.state.inputs[name], self.bench(name)
+        piece = _module(key).opened(key, bench, self.registry, queries)
+        piece.seat(bench, self.registry, queries)
+        alone = not held.pieces
+        held.pieces[key.text()] = piece
+        if alone:
+            held.waiting = self._waiting(name, epoch + 1)
+        if self.state.first != UNSTARTED:
+            self._fill(name, [(piece, True, 0)], epoch + 1)
 
-    def _asking(self, name: str, text: str) -> Sequence[str]:
-        """Names of the queries that a piece of an input works for."""
-        return [n for key, asked in self.mine(name) if key.text() == text for n in _names(asked)]
+    @contextmanager
+    def _working(self, name: str, text: str, piece: Operator) -> Iterator[None]:
+        asking = partial(self._asking, name, text)
+        with (
+            turn(f"{self.stream.name}/{text}", asking),
+            self.memory.working(text, piece, lambda: _names(asking())),
+        ):
+            yield
+
+    def _asking(self, name: str, text: str) -> list[Standing]:
+        """The queries that a piece of an input works for."""
+        return [one for key, asked in self.mine(name) if key.text() == text for one in asked]
 
     def _past(self, name: str, epoch: int, floor: Instant) -> tuple[Rows, Instant]:
         """Rows kept from before an epoch that have taken effect; how far back they are whole."""

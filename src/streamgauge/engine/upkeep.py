@@ -14,9 +14,11 @@ from itertools import groupby
 from streamgauge.engine import state as wire
 from streamgauge.kernel.errors import BindError, StateTooOld
 from streamgauge.kernel.time import Duration, DurationLike, Instant, duration
+from streamgauge.log.attempts import folder as attempts
 from streamgauge.log.clearing import followers, promise_no_longer, remove_cleared
 from streamgauge.log.commits import (
     files_of,
+    home_after,
     lists_state,
     read_commit,
     remove_unlisted,
@@ -64,7 +66,7 @@ def sweep(home: Home) -> None:
 
     Only the process that runs the home may do so. Others write to the inbox, which is left alone.
     """
-    for folder in (home.journal, home.registry, home.commits):
+    for folder in (home.journal, home.registry, home.commits, attempts(home)):
         for partial in folder.glob(".*.tmp"):
             partial.unlink(missing_ok=True)
     epoch = home.committed()
@@ -230,7 +232,7 @@ def _pages_in_state(home: Home) -> set[int]:
     """Pages that rows in the committed state lie in: more of their columns may be asked for."""
     found: set[int] = set()
     epoch = home.committed()
-    for shard in range(home.shards):
+    for shard in range(home_after(home, epoch).shards):
         if state_files(home, epoch, shard)[-1].exists():
             for name, array in wire.read_arrays(home, epoch, shard).arrays.items():
                 if name.rpartition("/")[2] == "page":

@@ -21,11 +21,13 @@ from streamgauge.plan.missing import missing
 from streamgauge.plan.offer import Statistics
 from streamgauge.plan.promise_check import check_promise
 from streamgauge.plan.query import Query
+from streamgauge.plan.rescale import checked_shards, refuse_split_groups
 from streamgauge.plan.seeds import kept_by, seeded
 from streamgauge.plan.shadows import is_shadow, refuse_shadow, shadows_of
 from streamgauge.plan.sink import Sink, StandingSink, check_delivered, refuse_delivered, with_sink
 from streamgauge.plan.standing import Listed, Standing, Taken, asked, streams_of
 from streamgauge.plan.standing_queries import StandingQueries
+from streamgauge.plan.switching import next_version, suspend, switched
 from streamgauge.plan.tables import CHANGES as TABLE_CHANGES
 from streamgauge.plan.tables import change_tables
 from streamgauge.plan.view import View
@@ -40,7 +42,7 @@ __all__ = ["Listed", "Record", "Registry", "Standing", "Taken", "asked", "stream
 
 Record = dict[str, Any]
 # Records that come while nothing is asked, and after which all plans are as they were.
-PRICING = ("costs",)
+PLANLESS = ("costs", "rescale")
 # Records that say what is asked; a page says of each query which offer was taken.
 ASKING = ("register", "alter", "shadow")
 # Records after which offers are taken: a window that is another now moves its queries.
@@ -51,7 +53,7 @@ DECIDED = ("taken", "born")
 
 @dataclass(slots=True)
 class Registry:
-    """All that is declared, as of an epoch.
+    """All that is declared, as of an epoch; `shards` of a home that was rescaled, else 0.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class Registry:
     alerts: dict[str, StandingAlert] = field(default_factory=dict)
     sinks: dict[str, StandingSink] = field(default_factory=dict)
     seed: int | None = None
+    shards: int = 0
 
     def apply(self, records: Iterable[Record], *, epoch: int) -> list[StreamgaugeError]:
         """Fold the records of one epoch; a record that does not fit is refused, the rest holds."""
@@ -98,6 +101,7 @@ class Registry:
         What a record says of offers already is left out: whoever writes pages decides.
         """
         decided: list[Record] = []
+        self.queries.changed.clear()
         refused: list[StreamgaugeError] = []
         for record in records:
             if record["do"] in TAKING:
@@ -117,7 +121,7 @@ class Registry:
         self, record: Record, epoch: int
     ) -> tuple[list[Taken | None], list[StreamgaugeError]]:
         """Fold one record; the offers that were taken, None where a query was refused."""
-        if record["do"] not in PRICING:
+        if record["do"] not in PLANLESS:
             self.changed = epoch
         if self.seed is None:
             self.seed = record.get("seed")
@@ -159,6 +163,9 @@ class Registry:
             self._drop_summary(change["name"])
         elif do == "costs":
             self.costs = Costs(**change["costs"])
+        elif do == "rescale":
+            refuse_split_groups(self)
+            self.shards = checked_shards(change["shards"])
         elif do == "name":
             self.names[change["name"]] = change["text"]
         elif do == "drop name":
@@ -169,9 +176,10 @@ class Registry:
             for name in filter(is_shadow, change["names"]):
                 self.queries.pop(name, None)
         elif do in ("pause", "resume"):
-            status = "paused" if do == "pause" else "running"
             old = self.query(change["name"])
-            self.queries[old.name] = replace(old, status=status, epoch=epoch)
+            self.queries[old.name] = switched(old, do, epoch)
+        elif do == "suspend":
+            suspend(self.queries, change)
         elif do == "drop":
             name = self.query(change["name"]).name
             refuse_watched(name, self.alerts)
@@ -271,10 +279,8 @@ class Registry:
         self.summaries[summary.name] = summary
 
     def _drop_summary(self, name: str) -> None:
-        if name not in self.summaries:
-            raise missing("summary", name, self.summaries)
         self._refuse_used_summary(name)
-        del self.summaries[name]
+        self._drop(self.summaries, "summary", name)
 
     def _put_alert(self, alert: Alert, epoch: int) -> None:
         if alert.query:
@@ -335,17 +341,13 @@ class Registry:
         for user in users:
             # What a query keeps of its rows is as it was; who keeps it depends on the window.
             offer = told.get(user.name) or Taken(self._offered(user.query).technique, user.model)
-            self.queries[user.name] = replace(
-                user, version=user.version + 1, epoch=epoch, born=epoch, **offer._asdict()
-            )
+            self.queries[user.name] = replace(next_version(user, epoch), **offer._asdict())
 
     def _window_users(self, name: str) -> list[Standing]:
         everyone = self.queries.values()
         return [q for q in everyone if isinstance(q.asked, Query) and q.asked.window == name]
 
     def _drop_window(self, name: str) -> None:
-        if name not in self.windows:
-            raise missing("window", name, self.windows)
         users = [user.name for user in self._window_users(name)]
         if users:
             raise BindError(
@@ -353,7 +355,7 @@ class Registry:
                 f"{len(users)} queries read it, {users[0]!r} first",
                 "drop or alter the queries first",
             )
-        del self.windows[name]
+        self._drop(self.windows, "window", name)
 
     def _register(self, query: Query | View, epoch: int, told: Taken | None = None) -> None:
         if query.name in self.queries:
@@ -420,13 +422,7 @@ class Registry:
         check_delivered(self.sinks, trial[query.name])
         self._drop_shadows(query.name)
         self.queries[query.name] = replace(
-            old,
-            asked=query,
-            version=old.version + 1,
-            epoch=epoch,
-            born=epoch,
-            model=model,
-            technique=technique,
+            next_version(old, epoch), asked=query, model=model, technique=technique
         )
 
     def _drop_shadows(self, name: str) -> None:
@@ -445,6 +441,7 @@ class Registry:
             "alerts": [standing.as_dict() for standing in self.alerts.values()],
             "sinks": [standing.as_dict() for standing in self.sinks.values()],
             "seed": self.seed,
+            "shards": self.shards,
         }
         return {
             "epoch": self.epoch,
@@ -477,6 +474,7 @@ class Registry:
             {a["alert"]["name"]: StandingAlert.from_dict(a) for a in data.get("alerts", ())},
             {s.sink.name: s for s in map(StandingSink.from_dict, data.get("sinks", ()))},
             data.get("seed"),
+            data.get("shards", 0),
         )
         for one in [one for one in queries if one.technique in FORMER]:
             offer = offer_now(found, one.asked, Taken(one.technique, one.model))

@@ -221,10 +221,17 @@ class Chronicle:
                 self._note_page(number)
                 self._note_answers(number)
                 self._epoch = number
+            for name, why in self._rebuilt(record).items():
+                note("state rebuilt", level="warning", query=name, epoch=record["epoch"], why=why)
             if record["seconds"] >= self.slow:
                 note("epoch slow", level="warning", epoch=record["epoch"],
                      seconds=record["seconds"], rows=record["rows"])  # fmt: skip
         self._note_agents()
+
+    def _rebuilt(self, record: dict[str, Any]) -> dict[str, str]:
+        """Queries whose state could not be read and began anew, and why."""
+        parts = (receipt.get("rebuilt", {}) for receipt in record["shards"])
+        return {name: why for part in parts for name, why in part.items()}
 
     def _note_job(self) -> None:
         running = lock.held(self.reader.home.root)
@@ -249,7 +256,10 @@ class Chronicle:
             happened.setdefault(_change(before.get(new.name), new), []).append(new)
         happened["query dropped"] = gone
         for event, standings in happened.items():
-            if event:
+            if event == "query suspended":
+                for s in standings[:MOST]:
+                    note(event, level="error", epoch=number, query=s.name, why=s.suspended)
+            elif event:
                 _note_many(event, number, [(s.name, s.version) for s in standings])
         self._known = dict(after)
         # A new version begins well: groups of the old one are not heard of again.
@@ -321,6 +331,9 @@ class Chronicle:
         self._agents = now
 
 
+_SWITCHED = {"paused": "query paused", "suspended": "query suspended"}
+
+
 def _change(old: Standing | None, new: Standing) -> str:
     """What happened to a query that is there now; nothing when it is as it was."""
     if old is None or old.id != new.id:
@@ -328,7 +341,7 @@ def _change(old: Standing | None, new: Standing) -> str:
     if old.version != new.version:
         return "query altered"
     if old.status != new.status:
-        return "query paused" if new.status == "paused" else "query resumed"
+        return _SWITCHED.get(new.status, "query resumed")
     return ""
 
 

@@ -22,8 +22,8 @@ from streamgauge.engine.slices import Slice, slices
 from streamgauge.kernel.allowed import Allowed
 from streamgauge.kernel.collection import set_aside
 from streamgauge.kernel.errors import EngineFailure
-from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal
+from streamgauge.log.home import QUERY_TIMEOUT, Home
+from streamgauge.log.journal import Journal, home_for
 
 NAME = "streamgauge_journal"
 # `slice` is -1 for a receipt, else the slice that a packet is of.
@@ -101,7 +101,9 @@ class JournalReader(DataSourceStreamReader):
         parts = sent_slices(self.home, committed, end["page"])
         if parts:
             return [Scanned(part.number, committed, end["page"]) for part in parts]
-        return [Share(k, committed, end["page"]) for k in range(self.home.shards)]
+        last = Journal(self.home).page(end["page"])
+        shards = home_for(self.home, last).shards
+        return [Share(k, committed, end["page"]) for k in range(shards)]
 
     def _refuse_ahead(self, page: int, known: int) -> None:
         """Raise when a checkpoint has seen pages that this home has not."""
@@ -123,7 +125,12 @@ class JournalReader(DataSourceStreamReader):
             assert isinstance(partition, Share)
             mine = attempt(self.application)
             receipt = shard.run(
-                self.home, partition.shard, partition.start, partition.stop, attempt=mine
+                self.home,
+                partition.shard,
+                partition.start,
+                partition.stop,
+                attempt=mine,
+                expendable=True,
             )
             rows = [(partition.shard, RECEIPT, receipt.to_bytes())]
         set_aside()
@@ -175,7 +182,7 @@ class Fold:
         home = home_of(self.options)
         ordered = [sent[part] for part in sorted(sent)]
         mine = attempt(self.options.get("application", ""))
-        receipt = shard.run(home, number, start, stop, ordered, mine)
+        receipt = shard.run(home, number, start, stop, ordered, mine, expendable=True)
         set_aside()
         yield from _batches([(number, RECEIPT, receipt.to_bytes())], start, stop)
 
@@ -195,6 +202,7 @@ def home_of(options: dict[str, str]) -> Home:
         shards=int(options["shards"]),
         allowed=allowed,
         memory=int(memory) if memory else None,
+        query_timeout=options.get("query_timeout", QUERY_TIMEOUT),
         spread=options.get("spread") == "yes",
     )
 
