@@ -172,8 +172,7 @@ class Gauge(Tables, Reader):
         idle: DurationLike | None = None,
     ) -> None:
         """Declare a stream; declaring the same again changes nothing."""
-        usual = SOURCE_KINDS[source.kind].usual
-        if usual and schema is None:
+        if (usual := SOURCE_KINDS[source.kind].usual) and schema is None:
             time, key, width = time or usual[0], key or usual[1], width or usual[2]
         if time is None:
             hint = "write time='ts', the column that says when a row happened"

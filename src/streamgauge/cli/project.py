@@ -15,6 +15,7 @@ from streamgauge.cli.table import Table, unknown
 from streamgauge.execute.outcome import Outcome
 from streamgauge.gauge import Gauge
 from streamgauge.kernel.errors import BindError, SourceFailure
+from streamgauge.kernel.loading import load
 from streamgauge.kernel.time import DurationLike, duration
 from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry
@@ -238,7 +239,8 @@ def _made(kind: SourceKind, table: Table, root: Path) -> Source:
     if kind.address and (kind.address.needed or kind.address.name in table):
         said = table.need(kind.address.name)
         told[kind.address.name] = root / local_path(said) if kind.address.local else said
-    return kind.made(**told)
+    made: Source = load(kind.made)(**told)
+    return made
 
 
 _READ: dict[str, Callable[[Table, str, Path], Any]] = {

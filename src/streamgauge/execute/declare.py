@@ -11,6 +11,7 @@ from streamgauge.execute.names import functions_in, members, reads_window, table
 from streamgauge.execute.outcome import Outcome
 from streamgauge.execute.trial import Trial
 from streamgauge.kernel.errors import BindError
+from streamgauge.kernel.loading import load
 from streamgauge.kernel.time import DurationLike, duration
 from streamgauge.language.expressions import AGGREGATES
 from streamgauge.language.parse import parse
@@ -127,7 +128,7 @@ def _source(said: CreateStream, options: dict[str, Any], root: Path) -> Source:
                 f"{option.name}s are {', '.join(option.known)}",
                 f"write {option.words} csv, for example",
             )
-    source = kind.made(**given)
+    source: Source = load(kind.made)(**given)
     return _kept_within(source, options) if local else source
 
 

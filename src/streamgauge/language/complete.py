@@ -17,7 +17,7 @@ from streamgauge.language.expressions import AGGREGATES
 from streamgauge.language.parse import Feed
 from streamgauge.language.words import RESERVED, Piece, Stray, pieces, quoted, words
 from streamgauge.operators.scalar_functions import SCALAR_FUNCTIONS
-from streamgauge.sources.declare import FORMATS
+from streamgauge.sources.formats import FORMATS
 from streamgauge.sources.table import DECLARED
 from streamgauge.streams.schema import TYPES
 

@@ -22,13 +22,10 @@ from streamgauge.kernel.time import (
     duration_text,
     instant,
 )
+from streamgauge.sources.formats import MESSAGE_FORMATS, RECORD_FORMATS
 from streamgauge.sources.places import ENDINGS, check_mqtt, ending, local_path
 from streamgauge.sources.plant import Plant
 from streamgauge.sources.units import time_unit as unit_of
-
-FORMATS = ("parquet", "csv", "jsonl", "pcap", "flows", "access_log")
-RECORD_FORMATS = ("json", "avro", "raw")
-MESSAGE_FORMATS = ("json", "raw")
 
 
 @dataclass(frozen=True, slots=True)

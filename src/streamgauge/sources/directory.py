@@ -18,9 +18,9 @@ from streamgauge.kernel.roots import Roots
 from streamgauge.kernel.time import MICROSECOND
 from streamgauge.sources.access_log import ACCESS_LOG
 from streamgauge.sources.convert import caster
-from streamgauge.sources.declare import FORMATS
 from streamgauge.sources.delimited import Dialect
 from streamgauge.sources.draft import Refused, content
+from streamgauge.sources.formats import FORMATS
 from streamgauge.sources.lines import Lines
 from streamgauge.sources.packets.columns import PACKETS
 from streamgauge.sources.packets.flows import FLOWS

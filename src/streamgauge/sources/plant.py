@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,9 @@ from numpy.typing import NDArray
 from streamgauge.kernel.errors import BindError, SourceFailure
 from streamgauge.kernel.time import SECOND, Duration, Instant, instant
 from streamgauge.sources.brownian import Floats, Sensors
+from streamgauge.sources.source_kind import Incoming
 from streamgauge.streams.schema import TYPES, Schema
+from streamgauge.streams.stream import Stream
 
 SCHEMA = Schema.of(series="string", ts="time", value="float", site="string", kind="string")
 START = instant("2026-01-01T00:00:00Z")
@@ -325,3 +327,10 @@ def _note(plant: Plant, following: int, state: PlantState) -> str:
     levels = base64.b64encode(state.levels.astype("<f8").tobytes()).decode()
     note = {"next": following, "chunk": state.chunk, "levels": levels, "plant": plant.as_dict()}
     return json.dumps(note)
+
+
+def writer(stream: Stream, home: Incoming) -> Callable[[threading.Event], None]:
+    """Writes the readings of its sensors."""
+    source = stream.source_dict()
+    sensors = Plant(n_sensors=source["n_sensors"], seed=source["seed"])
+    return partial(PlantWriter(sensors, str(home.incoming(stream.name))).run, source["speed"])

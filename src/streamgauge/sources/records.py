@@ -30,22 +30,6 @@ from streamgauge.streams.stream import Stream
 NO_VALUE = "the record has no value"
 EMPTY = "the record is empty"
 
-# What comes with each record of Kafka, and what a stream may declare it as.
-KAFKA_BESIDE = {
-    "kafka_key": ("string", "int", "float", "bool"),
-    "kafka_timestamp": ("time",),
-    "kafka_partition": ("int",),
-    "kafka_offset": ("int",),
-}
-
-# And with each message of MQTT.
-MQTT_BESIDE = {
-    "mqtt_topic": ("string",),
-    "mqtt_received": ("time",),
-    "mqtt_qos": ("int",),
-    "mqtt_retained": ("bool",),
-}
-
 _LINE_FEED, _RETURN = b"\n\r"
 
 Entries = list[tuple[int, str, str]]

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from streamgauge.kernel.time import duration_text
-
-if TYPE_CHECKING:
-    from streamgauge.sources.declare import Source
 
 # How the value of an option is written in a statement: 'text', a name, a word in small letters, a
 # number, a whole number, an instant, a duration or a positive one, several texts.
@@ -146,7 +143,7 @@ class SourceKind:
     name
         How it is written after FROM, and how it is stored.
     made
-        Makes the source from its address and options, by name.
+        "module:name" of what makes the source from its address and options, by name.
     text
         What rows come from, a sentence for the reference.
     columns
@@ -194,7 +191,7 @@ class SourceKind:
     """
 
     name: str
-    made: Callable[..., Source]
+    made: str
     text: str
     columns: str
     feed: str = ""

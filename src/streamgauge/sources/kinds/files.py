@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from streamgauge.sources.declare import FORMATS, Source, files
-from streamgauge.sources.parse import infer_schema
+from streamgauge.sources.formats import FORMATS
 from streamgauge.sources.source_kind import Address, Given, Option, SourceKind
-from streamgauge.streams.schema import Schema
-
-_DIALECT = ("header", "delimiter", "null", "within")
-
-
-def columns(source: Source) -> Schema:
-    """The columns of the first file."""
-    dialect = {k: source.options[k] for k in _DIALECT if k in source.options}
-    return infer_schema(source.options["path"], source.options["format"], **dialect)
 
 
 def _prepared(given: Given) -> Given:
@@ -25,9 +15,9 @@ def _prepared(given: Given) -> Given:
 
 SOURCE = SourceKind(
     "files",
-    made=files,
+    made="streamgauge.sources.declare:files",
     text="Files of a directory, or one file.",
-    columns="streamgauge.sources.kinds.files:columns",
+    columns="streamgauge.sources.columns:of_files",
     how_to="packets_and_logs.md",
     address=Address("path", "rows", local=True),
     options=(

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from streamgauge.kernel.errors import BindError
-from streamgauge.sources.declare import RECORD_FORMATS, Source, kafka
+from streamgauge.sources.formats import KAFKA_BESIDE, RECORD_FORMATS
 from streamgauge.sources.options import CA, PASSWORD_ENV, PASSWORD_FILE, TIME_UNIT, USER
-from streamgauge.sources.records import KAFKA_BESIDE
 from streamgauge.sources.source_kind import Address, Option, SourceKind
-from streamgauge.streams.schema import Schema
-
-
-def columns(source: Source) -> Schema:
-    """Raise: they are declared."""
-    raise BindError(
-        "a stream from Kafka names its columns",
-        f"records of topic {source.options['topic']!r} do not tell them",
-        "write CREATE STREAM name (ts TIME, value FLOAT) FROM KAFKA ...; in Python schema=",
-    )
-
 
 SOURCE = SourceKind(
     "kafka",
-    made=kafka,
+    made="streamgauge.sources.declare:kafka",
     text="Records of a Kafka topic, each exactly once; on the Spark engine.",
-    columns="streamgauge.sources.kinds.kafka:columns",
+    columns="streamgauge.sources.columns:of_kafka",
     how_to="kafka.md",
     feed="streamgauge.engine.feed_makers:kafka",
     refuse="streamgauge.engine.feed_makers:refuse_kafka",

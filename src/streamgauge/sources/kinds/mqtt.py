@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from streamgauge.kernel.errors import BindError
-from streamgauge.sources.declare import MESSAGE_FORMATS, Source, mqtt
+from streamgauge.sources.formats import MESSAGE_FORMATS, MQTT_BESIDE
 from streamgauge.sources.options import CA, PASSWORD_ENV, PASSWORD_FILE, TIME_UNIT, USER
-from streamgauge.sources.records import MQTT_BESIDE
 from streamgauge.sources.source_kind import Address, Option, SourceKind
-from streamgauge.streams.schema import Schema
-
-
-def columns(source: Source) -> Schema:
-    """Raise: they are declared."""
-    raise BindError(
-        "a stream from MQTT names its columns",
-        f"messages of topic {source.options['topic']!r} do not tell them",
-        "write CREATE STREAM name (ts TIME, value FLOAT) FROM MQTT ...; in Python schema=",
-    )
-
 
 SOURCE = SourceKind(
     "mqtt",
-    made=mqtt,
+    made="streamgauge.sources.declare:mqtt",
     text="Messages of an MQTT broker.",
-    columns="streamgauge.sources.kinds.mqtt:columns",
+    columns="streamgauge.sources.columns:of_mqtt",
     how_to="mqtt.md",
     feed="streamgauge.engine.feed_makers:mqtt",
     refuse="streamgauge.engine.feed_makers:refuse_mqtt",

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from functools import partial
-
-from streamgauge.sources.declare import Source, plant
-from streamgauge.sources.plant import SCHEMA, Plant, PlantWriter
-from streamgauge.sources.source_kind import Incoming, Option, SourceKind
-from streamgauge.streams.schema import Schema
-from streamgauge.streams.stream import Stream
-
-
-def columns(_source: Source) -> Schema:
-    """Those of every plant."""
-    return SCHEMA
-
-
-def writer(stream: Stream, home: Incoming) -> Callable[[threading.Event], None]:
-    """Writes the readings of its sensors."""
-    source = stream.source_dict()
-    sensors = Plant(n_sensors=source["n_sensors"], seed=source["seed"])
-    return partial(PlantWriter(sensors, str(home.incoming(stream.name))).run, source["speed"])
-
+from streamgauge.sources.source_kind import Option, SourceKind
 
 SOURCE = SourceKind(
     "plant",
-    made=plant,
+    made="streamgauge.sources.declare:plant",
     text="A synthetic plant: sensors, seed, speed.",
-    columns="streamgauge.sources.kinds.plant:columns",
-    writer="streamgauge.sources.kinds.plant:writer",
+    columns="streamgauge.sources.columns:of_plant",
+    writer="streamgauge.sources.plant:writer",
     numbers=(
         Option("n_sensors", "number", toml="positive"),
         Option("seed", "number", toml="whole"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from streamgauge.sources.declare import replay
 from streamgauge.sources.source_kind import Address, Option, SourceKind
 
 SOURCE = SourceKind(
     "replay",
-    made=replay,
+    made="streamgauge.sources.declare:replay",
     text="Rows that were kept, played again.",
     columns="streamgauge.log.recording:columns_of",
     how_to="replay.md",
