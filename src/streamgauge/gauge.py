@@ -134,15 +134,14 @@ class Gauge(Tables, Reader):
     >>> import tempfile, streamgauge as sg
     >>> gauge = sg.connect(tempfile.mkdtemp(), engine="local")
     >>> gauge.stream("plant", source=sg.plant(n_sensors=4), key="series", time="ts")
-    >>> _ = gauge.register(sg.Query("heat", "plant", sg.avg("value"), window=sg.Latest()))
-    >>> print(gauge.explain("heat"))
+    >>> print(gauge.sql("SELECT AVG(value) FROM plant [NOW]", "heat").explain())
     heat version 1, running, from the next epoch
-    Answer on change                      owed exact
-      Latest avg(value) of all series     spends 0, shard 0 of 1, not shared
-        Scan plant (series, ts, value)    plant, tick 1 s, late rows dropped
-    rows of plant: sent to the shards whose queries list their series
-    error by cause: late rows
-    kept back 0 of the error: nothing here is approximate
+    Answer on change                owed exact
+      Aggregate avg(value)          spends 0, shard 0
+        Window now                  spends 0, panes of 1 s, from history, not shared
+          Scan plant (ts, value)    plant, tick 1 s, late rows dropped
+    rows of plant: summed where they are read, sent to one shard
+    ...kept back 0 of the error: nothing here is approximate
     """
 
     def __init__(self, home: Home, job: Job) -> None:
