@@ -73,7 +73,7 @@ class Walk:
         # From the page to answers: rows are read, and those that are due are chosen.
         (StreamRun, "advance", 99, 28),
         # And answers and state are written.
-        (shard, "run", 163, 44),
+        (shard, "run", 165, 44),
     ],
 )  # fmt: skip
 def test_a_page_goes_through_few_functions(
