@@ -137,11 +137,11 @@ def test_prices_are_taken_in_without_a_plan_and_decide_as_with_one(
 
     monkeypatch.setattr(shard, "_planned", counted)
     counts = []
-    for name, pricing in (("quiet", registry.PRICING), ("loud", ())):
+    for name, pricing in (("quiet", registry.PLANLESS), ("loud", ())):
         copy, plans[0] = Home.open(tmp_path / name, shards=2), 0
         shutil.copytree(fast.journal, copy.journal)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(registry, "PRICING", pricing)
+            patched.setattr(registry, "PLANLESS", pricing)
             if not pricing:
                 patched.setattr(Assignment, "change", lambda *_: None)
             run_pages(copy)
