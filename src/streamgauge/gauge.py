@@ -1,7 +1,6 @@
 """Gauge: what a user holds, to declare streams, register queries, run the job and read answers.
 
-Every change goes through the inbox of the home, so that any number of processes may hold a gauge on
-the same home while one of them runs it.
+Every change goes through the inbox of the home, so other processes may hold what one of them runs.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import pyarrow as pa
 from streamgauge.contracts.answer import Answer
 from streamgauge.contracts.row_change import RowChange
 from streamgauge.engine.arrivals import Arrivals
-from streamgauge.engine.catalog import expected_registry, follow_widening
+from streamgauge.engine.catalog import expected_registry, follow_decided
 from streamgauge.engine.engine import Engine
 from streamgauge.engine.feeds import Feeds
 from streamgauge.engine.job import MAX_ROWS, Job
@@ -44,7 +44,7 @@ from streamgauge.language.statements import (
     CreateWindow,
     Statement,
 )
-from streamgauge.log.home import Home
+from streamgauge.log.home import QUERY_TIMEOUT, Home
 from streamgauge.log.journal import Journal
 from streamgauge.log.lock import holding
 from streamgauge.plan.query import Query
@@ -79,7 +79,7 @@ class StandingQuery:
 
     @property
     def status(self) -> str:
-        """Whether it is running or paused."""
+        """Whether it is running, paused or suspended."""
         return self.standing.status
 
     def answer(self) -> Answer | None:
@@ -115,7 +115,7 @@ class StandingQuery:
         self.gauge.pause(self.name)
 
     def resume(self) -> None:
-        """Check it again."""
+        """Check it again; one that is suspended catches up first."""
         self.gauge.resume(self.name)
 
     def drop(self) -> None:
@@ -234,7 +234,7 @@ class Gauge(Tables, Reader):
         self._submit({"do": "pause", "names": list(names)})
 
     def resume(self, *names: str) -> None:
-        """Check paused queries again."""
+        """Check paused queries again; those that are suspended catch up first."""
         self._submit({"do": "resume", "names": list(names)})
 
     def drop(self, *names: str) -> None:
@@ -309,8 +309,7 @@ class Gauge(Tables, Reader):
         return outcomes[-1].shown if outcomes else None
 
     def _execute(self, said: Statement) -> None:
-        trial = self.trial()
-        Script(self, trial).execute(said)
+        Script(self, trial := self.trial()).execute(said)
         self.take(trial)
 
     def _submit(self, record: dict[str, Any]) -> None:
@@ -320,7 +319,7 @@ class Gauge(Tables, Reader):
 
     def trial(self) -> Trial:
         """A copy of what will hold once the inbox is empty, to try changes on."""
-        self._seen = follow_widening(self.home, self._expected, self._seen)
+        self._expected, self._seen = follow_decided(self.home, self._expected, self._seen)
         return Trial(self._expected)
 
     def take(self, trial: Trial, leave: Leave = Trial.leave) -> tuple[str, ...]:
@@ -461,6 +460,7 @@ def connect(
     data_roots: Iterable[str | Path] | Roots = (),
     exchange: bool | None = None,
     memory: int | str | None = None,
+    query_timeout: DurationLike = QUERY_TIMEOUT,
 ) -> Gauge:
     """Open a gauge on a home directory, made if it is not there.
 
@@ -490,10 +490,11 @@ def connect(
         Whether rows are read once and sent to their shards. Default: where that costs less.
     memory
         What state may take on a machine, in bytes or as "8g". Default: half of what it has.
+    query_timeout
+        How long a query may work on one epoch before it is suspended, in seconds or as "10 min".
     """
-    if _MASTER.match(str(home)):
-        home, master = "gauge-home", str(home)
+    home, master = ("gauge-home", str(home)) if _MASTER.match(str(home)) else (home, master)
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers, exchange)
     shards = shards or (os.cpu_count() or 1 if engine == "spark" else 1)
-    allowed, roots = Allowed.of(allow_functions), Roots.of(data_roots)
-    return Gauge(Home.open(home, shards=shards, allowed=allowed, roots=roots, memory=memory), job)
+    opens = partial(Home.open, home, shards=shards, allowed=Allowed.of(allow_functions))
+    return Gauge(opens(roots=Roots.of(data_roots), memory=memory, query_timeout=query_timeout), job)

@@ -138,7 +138,7 @@ class Reader:
         standing = registry.queries.get(name)
         if standing is None:
             return ""
-        if isinstance(standing.asked, View):
+        if isinstance(standing.asked, View) and standing.suspended is None:
             return rows_covered(self.home, name)
         return incomplete(registry, standing, self.latest(name))
 

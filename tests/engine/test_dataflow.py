@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamgauge.engine.progress import UNSTARTED
 from streamgauge.engine.store import Store, empty_store, merged
+from streamgauge.engine.stream_inputs import UNSTARTED
 from streamgauge.kernel.time import SECOND
 from streamgauge.operators.delta import Delta, joined
 from streamgauge.operators.functions import in_force as functions_allowed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from streamgauge.contracts.answer import Answer
@@ -15,6 +16,7 @@ from streamgauge.engine import shard
 from streamgauge.engine.clocks import Clocks
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lanes import NO_PEAK
+from streamgauge.engine.settling import settled
 from streamgauge.kernel.allowed import NOTHING, Allowed
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment, home_for
@@ -67,9 +69,13 @@ def run_pages(home: Home, upto: int | None = None, *, forget: bool = False) -> N
     for epoch in range(home.committed(), last):
         if forget:
             shard.forget(home)
-        shards = home_for(home, Journal(home).page(epoch + 1)).shards
-        receipts = [shard.run(home, k, epoch, epoch + 1) for k in range(shards)]
+        receipts = settled(home, epoch + 1, partial(_attempt, home, epoch))
         commit(home, epoch, receipts, 0.0)
+
+
+def _attempt(home: Home, epoch: int) -> list[shard.Receipt]:
+    shards = home_for(home, Journal(home).page(epoch + 1)).shards
+    return [shard.run(home, k, epoch, epoch + 1) for k in range(shards)]
 
 
 def replay(

@@ -160,7 +160,14 @@ def test_orders_and_filters() -> None:
     assert ordered(offset=1, limit=2) == ["gone", "new"]
     assert "audit:calm" in ordered(shadows=True)
     found = page(rows, Lookup(state="degraded"), 9, {})
-    assert found["counts"] == {"met": 2, "broken": 0, "degraded": 1, "paused": 0, "waiting": 1}
+    assert found["counts"] == {
+        "met": 2,
+        "broken": 0,
+        "degraded": 1,
+        "suspended": 0,
+        "paused": 0,
+        "waiting": 1,
+    }
     assert json.dumps(found, allow_nan=False)
 
 

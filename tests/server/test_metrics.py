@@ -118,7 +118,7 @@ def test_figures_of_the_job_and_its_streams(gauge: Gauge, figures: Figures) -> N
     assert found["stream_lag_seconds"]["rows",] == 51.0
     assert found["stream_newest_row_timestamp_seconds"]["rows",] == (NOW / SECOND) - 51.0
     assert found["stream_lateness_seconds"]["rows",] == 0.0
-    assert found["queries"] == {("running",): 3.0, ("paused",): 0.0}
+    assert found["queries"] == {("running",): 3.0, ("paused",): 0.0, ("suspended",): 0.0}
     assert found["streams"][()] == 1.0
     assert found["epochs"][()] == found["epoch"][()] == gauge.home.committed()
     assert found["epochs_waiting"][()] == 0.0
@@ -202,7 +202,7 @@ def test_changes_of_queries_show(gauge: Gauge, figures: Figures) -> None:
     gauge.alter(sg.Query("newest", "rows", sg.total("value"), series=("a",)))
     land(gauge, "2.csv", SECOND_FILE)
     found = at(figures)
-    assert found["queries"] == {("running",): 1.0, ("paused",): 1.0}
+    assert found["queries"] == {("running",): 1.0, ("paused",): 1.0, ("suspended",): 0.0}
     (newest,) = gauge.latest("newest")
     assert found["query_value"] == {("newest", "2"): newest.value}
     assert "query_checks" not in found

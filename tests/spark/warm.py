@@ -20,7 +20,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 READER = "pyspark.sql.streaming.python_streaming_source_runner"
-IMPORTS = "import streamgauge.engine.spark.kafka_task, streamgauge.engine.spark.source"
+# Workers also let queries fail whose names say how.
+IMPORTS = """import streamgauge.engine.spark.kafka_task, streamgauge.engine.spark.source
+from tests.engine import every_technique
+every_technique.poison(every_technique.as_named)"""
 PROGRAM = """#!/bin/sh
 if [ "$1 $2" = "-m pyspark.daemon" ]; then
     shift 2

@@ -8,7 +8,7 @@ from streamgauge.capacity.workload import PANED, PARSED, Asked, Workload
 from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.operator import fed_module
-from streamgauge.engine.progress import StreamState
+from streamgauge.engine.stream_inputs import StreamState
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND
 from streamgauge.log.commits import home_after, state_files

@@ -45,7 +45,7 @@ Exit codes:
   10   a text that is no statement of the language
   11   a target of a sink does not take answers
   12   answers that were cleared away
-  13   the state of a query would take more memory than it may
+  13   state would take more memory than it may
   130  ended by Ctrl-C, after a clean stop (SIGTERM ends run and demo with 0)
 """
 

@@ -37,6 +37,11 @@ memory_option = click.option(
     metavar="SIZE",
     help="What state may take on a machine, as in 8g. [default: half of what it has]",
 )
+timeout_option = click.option(
+    "--query-timeout",
+    metavar="DURATION",
+    help="Suspend a query that works on one epoch for longer, as in '2 min'. [default: 10 min]",
+)
 functions_option = click.option(
     "--allow-functions",
     "allow_functions",

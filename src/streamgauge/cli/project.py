@@ -31,7 +31,7 @@ FILE = "streamgauge.toml"
 KEYS = ("gauge", "spark", "streams", "windows", "queries", "include")
 GAUGE_KEYS = (
     "home", "engine", "master", "max_rows", "shards", "checkpoint", "keep_answers",
-    "allow_functions", "data_roots", "memory",
+    "allow_functions", "data_roots", "memory", "query_timeout",
 )  # fmt: skip
 STREAM_KEYS = (
     "source", "time", "key", "schema", "tick", "expected_gap", "late", "keep", "future",
@@ -77,6 +77,7 @@ class Project:
     checkpoint: str | None = None
     keep_answers: str | None = None
     memory: str | None = None
+    query_timeout: str | None = None
     functions: tuple[str, ...] = ()
     data_roots: tuple[str, ...] = ()
 
@@ -139,6 +140,7 @@ def load_project(path: Path) -> Project:
         checkpoint=gauge.text("checkpoint"),
         keep_answers=gauge.text("keep_answers"),
         memory=gauge.text("memory"),
+        query_timeout=gauge.text("query_timeout"),
         functions=gauge.texts("allow_functions") or (),
         data_roots=tuple(str(root / name) for name in gauge.texts("data_roots") or ()),
     )

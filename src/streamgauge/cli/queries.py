@@ -31,7 +31,7 @@ COLUMNS = ("name", "stream", "question", "cadence", "status", "version", "newest
 SPARED = ("stream", "cadence", "version")
 WIDE = 120
 QUESTION_LEAST = 16
-STYLES = {"running": "green", "paused": "yellow", "waiting": "cyan"}
+STYLES = {"running": "green", "paused": "yellow", "suspended": "red", "waiting": "cyan"}
 
 
 @click.command(short_help="List queries with their newest answers.")
@@ -79,6 +79,7 @@ def _as_dict(item: Listed, answers: list[Answer]) -> dict[str, Any]:
         "question": str(standing.asked),
         "cadence": str(standing.asked.answer),
         "status": item.status,
+        "why": None if standing.suspended is None else str(standing.suspended),
         "version": standing.version,
         "epoch": standing.epoch,
         "query": standing.asked.as_dict(),

@@ -22,6 +22,7 @@ from streamgauge.cli.options import (
     keep_option,
     memory_option,
     roots_option,
+    timeout_option,
 )
 from streamgauge.cli.project import FILE, NO_PROJECT, Project, bring, load_project
 from streamgauge.cli.reading import expected_registry
@@ -30,6 +31,7 @@ from streamgauge.control.control_topic import ControlTopic
 from streamgauge.engine.job import MAX_ROWS
 from streamgauge.gauge import Gauge, connect
 from streamgauge.log import lock
+from streamgauge.log.home import QUERY_TIMEOUT
 
 LIVE_SECONDS = 0.25
 PLAIN_SECONDS = 5.0
@@ -43,6 +45,7 @@ PLAIN_SECONDS = 5.0
 @checkpoint_option
 @keep_option
 @memory_option
+@timeout_option
 @functions_option
 @roots_option
 @click.option("--once", is_flag=True, help="Answer all that is there now, then exit.")
@@ -60,6 +63,7 @@ def run(
     checkpoint: str | None,
     keep_answers: str | None,
     memory: str | None,
+    query_timeout: str | None,
     allow_functions: tuple[str, ...],
     data_roots: tuple[Path, ...],
     once: bool,
@@ -85,7 +89,12 @@ def run(
     terminal = console()
     lock.refuse_if_held(home)
     master = master or loaded.master
-    loaded = loaded.said(checkpoint=checkpoint, keep_answers=keep_answers, memory=memory)
+    loaded = loaded.said(
+        checkpoint=checkpoint,
+        keep_answers=keep_answers,
+        memory=memory,
+        query_timeout=query_timeout,
+    )
     loaded = replace(
         loaded,
         functions=(*loaded.functions, *allow_functions),
@@ -123,6 +132,7 @@ def _connected(project: Project, home: Path, engine: str, master: str | None) ->
         checkpoint=project.checkpoint,
         keep_answers=project.keep_answers,
         memory=project.memory,
+        query_timeout=project.query_timeout or QUERY_TIMEOUT,
         allow_functions=project.functions,
         data_roots=project.data_roots,
     )

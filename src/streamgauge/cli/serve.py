@@ -23,10 +23,12 @@ from streamgauge.cli.options import (
     memory_option,
     open_home,
     roots_option,
+    timeout_option,
 )
 from streamgauge.cli.signals import clean_signals
 from streamgauge.gauge import Gauge, connect
 from streamgauge.log import lock
+from streamgauge.log.home import QUERY_TIMEOUT
 from streamgauge.server import logs
 from streamgauge.server.owner_token import NAME, owner_token
 from streamgauge.server.prometheus import dashboard
@@ -57,6 +59,7 @@ ADDRESS = f"{LISTEN.scheme}://{LISTEN.host}:{LISTEN.port}"
 @checkpoint_option
 @keep_option
 @memory_option
+@timeout_option
 @functions_option
 @roots_option
 @click.option("--no-job", is_flag=True, help="Serve a home whose job runs elsewhere.")
@@ -78,6 +81,7 @@ def serve(
     checkpoint: str | None,
     keep_answers: str | None,
     memory: str | None,
+    query_timeout: str | None,
     allow_functions: tuple[str, ...],
     data_roots: tuple[Path, ...],
     no_job: bool,
@@ -117,6 +121,7 @@ def serve(
         checkpoint=checkpoint,
         keep_answers=keep_answers,
         memory=memory,
+        query_timeout=query_timeout or QUERY_TIMEOUT,
         allow_functions=allow_functions,
         data_roots=data_roots,
     )

@@ -18,7 +18,7 @@ from streamgauge.results.blocks import Contracts
 
 @dataclass(frozen=True, slots=True)
 class AskedNames:
-    """Numbers, names, versions and contracts of the registered queries, by number.
+    """Numbers, names, versions and contracts of the queries that are answered, by number.
 
     `reached` are the rows that a query looks at, by its place, once that was asked.
     """
@@ -32,8 +32,8 @@ class AskedNames:
 
     @classmethod
     def of(cls, registry: Registry) -> AskedNames:
-        """All queries."""
-        return cls._of(list(registry.queries.values()))
+        """All queries but those that are suspended."""
+        return cls._of([one for one in registry.queries.values() if one.suspended is None])
 
     @classmethod
     def _of(cls, asked: list[Standing]) -> AskedNames:

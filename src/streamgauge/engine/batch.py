@@ -24,6 +24,7 @@ from streamgauge.engine.rows import (
     lateness,
     ticks_of,
 )
+from streamgauge.engine.turns import check, turn
 from streamgauge.kernel.coded import CodedColumn
 from streamgauge.kernel.columns import Interner, as_instants
 from streamgauge.log.journal import Segment
@@ -110,7 +111,11 @@ class RowBatch:
         expr = plan.derived.get(name)
         if expr is None:
             return self.logged.table[name]
-        return pa.chunked_array([evaluate(expr, self.logged.table, plan.functions)])
+        with turn(f"{plan.stream.name}/column {name}", lambda: plan.deriving(name)):
+            computed = evaluate(expr, self.logged.table, plan.functions)
+        # Without the column no operator of the stream can go on.
+        check()
+        return pa.chunked_array([computed])
 
     def _without(self, gone: Flags) -> RowBatch:
         return replace(self.take(np.flatnonzero(~gone)), dropped=int(gone.sum()))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from streamgauge.kernel.errors import Cleared, StateTooOld
 from streamgauge.kernel.files import damaged, number_name, numbered, read_json, reading
 from streamgauge.log import inbox
+from streamgauge.log.attempts import found_failures, suspending
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, refuse_cleared
 from streamgauge.plan.registry import Registry
+from streamgauge.plan.switching import lacking
 
 
 def newest_snapshot(home: Home, upto: int) -> dict[str, Any]:
@@ -65,6 +69,7 @@ def registry_at(
     registry = known
     if registry is None or registry.epoch > page:
         registry = Registry.from_dict(newest_snapshot(home, page)["registry"])
+    before = registry.epoch
     journal = Journal(home)
     try:
         for number in range(registry.epoch + 1, page + 1):
@@ -75,7 +80,23 @@ def registry_at(
             raise
         # The pages after what was known are cleared away; a snapshot tells what they did.
         return registry_at(home, page, read=read)
+    if read is None and (before < page or known is None):
+        # The commit of an epoch says who failed in it; the page after it says so again.
+        suspend_failed(registry, found_failures(home, page))
     return registry
+
+
+def suspend_failed(registry: Registry, found: Sequence[dict[str, Any]]) -> None:
+    """Suspend the queries of records that are not suspended yet."""
+    records = lacking(registry.queries.values(), found)
+    if records:
+        registry.apply(records, epoch=registry.epoch)
+
+
+def with_suspensions(page: Page, found: Sequence[dict[str, Any]]) -> Page:
+    """A page with those of some suspensions that begin with it."""
+    changes = [record for record in found if record["since"] == page.number]
+    return replace(page, changes=(*page.changes, *changes)) if changes else page
 
 
 def expected_registry(home: Home) -> Registry:
@@ -95,12 +116,17 @@ def expected_registry(home: Home) -> Registry:
         return registry
 
 
-def follow_widening(home: Home, registry: Registry, after: int) -> int:
-    """Take in the columns that pages after one have widened; return the newest page."""
+def follow_decided(home: Home, registry: Registry, after: int) -> tuple[Registry, int]:
+    """What is expected with what pages after one have decided, and the newest page.
+
+    Nobody asks for columns that become wider, and for queries that are suspended.
+    """
+    last = Journal(home).last()
+    if any(number >= after for number in suspending(home)):
+        return expected_registry(home), last
     journal = Journal(home)
-    last = journal.last()
     if any(stream.widenable for stream in registry.streams.values()):
         for number in range(max(after, home.cleared()) + 1, last + 1):
             changes = [change for change in journal.page(number).changes if change["do"] == "widen"]
             registry.apply(changes, epoch=registry.epoch)
-    return last
+    return registry, last

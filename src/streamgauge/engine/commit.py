@@ -13,6 +13,7 @@ from typing import Any
 from streamgauge.engine.operator import together
 from streamgauge.engine.shard import Receipt
 from streamgauge.kernel.files import put_json, read_json
+from streamgauge.log.attempts import forget_attempts, found_failures, note_suspending
 from streamgauge.log.commits import files_of, folders_before, lists_state, remove_unlisted
 from streamgauge.log.home import Home
 
@@ -20,6 +21,9 @@ from streamgauge.log.home import Home
 def commit(home: Home, start: int, receipts: Sequence[Receipt], seconds: float) -> None:
     """Commit the epochs after `start`; a commit that is there already stays as it is."""
     assert receipts, "a commit needs the receipts of all shards"
+    assert not any(receipt.failed for receipt in receipts), (
+        "an attempt that failed counts for nothing"
+    )
     stop = receipts[0].epoch
     record = {
         "epoch": stop,
@@ -34,12 +38,23 @@ def commit(home: Home, start: int, receipts: Sequence[Receipt], seconds: float) 
         "overloaded": sum(receipt.overloaded for receipt in receipts),
         "share": min(receipt.share for receipt in receipts),
         "spent": together([receipt.spent for receipt in receipts]),
-        "shards": [asdict(receipt) for receipt in receipts],
+        "shards": [_plain(receipt) for receipt in receipts],
     }
+    if suspended := found_failures(home, stop):
+        record["suspended"] = suspended
+        note_suspending(home, stop)
     now = record if put_json(home.commit(stop), record) else _told(home, stop)
     before = _told(home, start)
     _forget_state(home, start, files_of(before) | files_of(now))
     _forget_attempts(home, before)
+    forget_attempts(home, stop)
+
+
+def _plain(receipt: Receipt) -> dict[str, Any]:
+    plain = asdict(receipt)
+    # An attempt with failures is not committed.
+    del plain["failed"]
+    return plain
 
 
 def _told(home: Home, epoch: int) -> dict[str, Any]:

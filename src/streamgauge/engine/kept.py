@@ -32,7 +32,7 @@ def kept(home: Home, name: str) -> list[Kept]:
 def _kept_after(home: Home, epoch: int, name: str) -> list[Kept]:
     registry = registry_at(home, epoch)
     standing = registry.queries.get(name)
-    if standing is None:
+    if standing is None or standing.suspended is not None:
         return []
     total: dict[str, Kept] = {}
     home = home_after(home, epoch)

@@ -38,11 +38,13 @@ from streamgauge.kernel.files import number_name, numbered, write_json
 from streamgauge.kernel.loading import load
 from streamgauge.kernel.time import Duration, Instant, duration
 from streamgauge.log import batches, inbox
+from streamgauge.log.attempts import found_failures
 from streamgauge.log.dead_letters import bury, read_letters, read_losses, unusable_rows
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.segments import write_parquet
 from streamgauge.plan.registry import Registry
+from streamgauge.plan.switching import lacking
 from streamgauge.plan.technique import techniques
 from streamgauge.sources.parse import file_format, inspect_parquet, list_files
 from streamgauge.sources.table import KINDS
@@ -146,6 +148,7 @@ class Lander:
         waiting = inbox.waiting(self.home, self.done)
         records, early = self._in_turn(waiting)
         draft, before = Draft(self.number + 1, clock()), dict(self.clocks.peaks)
+        suspended = self._suspended()
         changes = [record for _, record in records if record["do"] != "advance"]
         refused: list[StreamgaugeError] = []
         if changes:
@@ -159,10 +162,10 @@ class Lander:
         moved = any(found.to is not None for found in idle.values())
         resting = (s for n, s in self.registry.streams.items() if n in self.landed - brought)
         passed = self.clocks.passed(self.registry, resting, draft.landed_at)
-        if not (records or draft.segments or draft.taken or passed or moved):
+        if not (records or suspended or draft.segments or draft.taken or passed or moved):
             # Only an advance waits, and no file lay before it: its turn is now.
             return self._land() if early & self.landed else self.number
-        changes += [*draft.widened, *self._new_costs(draft.number)]
+        changes = [*suspended, *changes, *draft.widened, *self._new_costs(draft.number)]
         page = Page(
             draft.number,
             draft.landed_at,
@@ -193,6 +196,15 @@ class Lander:
         if self.number % UPKEEP_EVERY == 0:
             self._keep_small()
         return self.number
+
+    def _suspended(self) -> list[dict[str, Any]]:
+        """Queries that failed in the last epoch, as its commit says, before anything is asked."""
+        records = lacking(
+            self.registry.queries.values(), found_failures(self.home, self.home.committed())
+        )
+        if records:
+            self.registry.apply(records, epoch=self.number + 1)
+        return records
 
     def _new_costs(self, number: int) -> list[dict[str, Any]]:
         """Prices that have changed, for a page that is written anyway."""

@@ -17,7 +17,8 @@ from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.operator import Newest, Operator, PageOperator, Site
 from streamgauge.engine.page_operators import compiled_for, planned
-from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.progress import StreamRun
+from streamgauge.engine.stream_inputs import StreamState
 from streamgauge.engine.unusable import Floats, Losses, losses_of, reaches
 from streamgauge.engine.waiting import covers
 from streamgauge.kernel.errors import BindError
@@ -65,6 +66,12 @@ def _rows_after(home: Home, epoch: int, name: str) -> pa.Table:
             f"query {name!r} holds no rows",
             f"it answers {kind}",
             "read row_changes(name) of a stream, latest(name) of numbers",
+        )
+    if standing.suspended is not None:
+        raise BindError(
+            f"query {name!r} is suspended",
+            f"since epoch {standing.suspended.since}: {standing.suspended.why}",
+            f"write RESUME QUERY {name}; row_changes({name!r}) gives the rows before",
         )
     found = [one.rows_now(standing) for one in _operators(home, epoch, registry, standing)]
     return found[0] if len(found) == 1 else pa.concat_tables(found).combine_chunks()
@@ -128,6 +135,7 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
             for piece in readable(site, registry, stream_name, stream):
                 for newest in piece.latest_answers():
                     found += _answers_of(newest, by_id, tick)
+            found += _before_failing(stream, by_id, tick)
         losses = losses_of(registry, state.streams)
         found = others + (_marked(found, losses, state.streams) if losses else found)
     return sorted(found, key=lambda answer: (answer.query, str(answer.group)))
@@ -163,6 +171,14 @@ def _marked(answers: list[Answer], losses: Losses, streams: dict[str, StreamStat
 def _below_one(covered: Floats) -> Iterator[tuple[int, float]]:
     places = np.flatnonzero(covered < 1.0)
     yield from zip(places.tolist(), covered[places].tolist(), strict=True)
+
+
+def _before_failing(state: StreamState, by_id: dict[int, Standing], tick: int) -> list[Answer]:
+    """The newest answers of queries that are suspended: they hold no longer."""
+    stalled = [one.operator for held in state.inputs.values() for one in held.stalled.values()]
+    newest = (each for piece in stalled if piece.readable for each in piece.latest_answers())
+    found = (answer for each in newest for answer in _answers_of(each, by_id, tick))
+    return [replace(answer, contract_met=False) for answer in found]
 
 
 def readable(site: Site, registry: Registry, name: str, state: StreamState) -> Iterator[Operator]:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from streamgauge.engine.naming import Series, Words
 from streamgauge.engine.operator import Operator
 from streamgauge.engine.rows import Rows
+from streamgauge.engine.stalled import Stalled
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.kernel.passing_names import PassingNames
 from streamgauge.operators.emission import Codes, Ints
@@ -35,6 +36,7 @@ class Held(Protocol):
     series: Series
     waiting: Rows
     pieces: dict[str, Operator]
+    stalled: dict[str, Stalled]
 
 
 def settle_names(held: Held, plan: StreamPlan) -> None:
@@ -77,6 +79,7 @@ def _lasting(held: Held, plan: StreamPlan) -> set[str]:
 def _fixed(held: Held, plan: StreamPlan) -> set[str]:
     """Columns whose names stay: those of series and of what they are grouped by."""
     found = {name for piece in held.pieces.values() for name in piece.fixed()}
+    found |= {name for one in held.stalled.values() for name in one.columns}
     found |= set(plan.fixed)
     if plan.keyed or len(held.series.combiner.interner):
         found |= set(plan.stream.key)

@@ -13,6 +13,7 @@ from streamgauge.engine import shard
 from streamgauge.engine.commit import commit
 from streamgauge.engine.lander import Lander
 from streamgauge.engine.scan import scan
+from streamgauge.engine.settling import settled
 from streamgauge.engine.slices import slices
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.time import Duration
@@ -70,12 +71,16 @@ class LocalEngine:
                 return False
         page = Journal(self.home).page(start + 1)
         sent = self._sent(page) if self.exchange else []
-        receipts = [
+        receipts = settled(self.home, start + 1, lambda: self._attempt(page, sent))
+        commit(self.home, start, receipts, time.perf_counter() - begun)
+        return True
+
+    def _attempt(self, page: Page, sent: list[list[bytes]]) -> list[shard.Receipt]:
+        start = page.number - 1
+        return [
             shard.run(self.home, k, start, start + 1, [s[k] for s in sent] if sent else None)
             for k in range(home_for(self.home, page).shards)
         ]
-        commit(self.home, start, receipts, time.perf_counter() - begun)
-        return True
 
     def _sent(self, page: Page) -> list[list[bytes]]:
         """The packets of each slice of a page, in the order of the shards."""

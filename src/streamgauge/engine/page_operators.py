@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 from streamgauge.engine.distribution import logged_input
 from streamgauge.engine.operator import PageOperator, Site, page_module
 from streamgauge.engine.reading import Wanted
 from streamgauge.engine.store import logged_columns
+from streamgauge.engine.turns import turn
 from streamgauge.plan.assignment import technique_of_name
 from streamgauge.plan.distribution import HashBy
 from streamgauge.plan.registry import Registry, Standing
@@ -41,9 +43,15 @@ def planned(
         known = technique_of_name(name)
         mine = [one for one in queries if known.takes(one, site.shard, shards)]
         if mine:
-            found[name] = held.get(name) or page_module(known).opened()
-            found[name].compile(site, registry, mine)
+            with turn(name, partial(_listed, queries)):
+                operator = held.get(name) or page_module(known).opened()
+                operator.compile(site, registry, mine)
+                found[name] = operator
     return found
+
+
+def _listed(queries: Sequence[Standing]) -> Sequence[Standing]:
+    return queries
 
 
 def taken(
@@ -60,6 +68,17 @@ def taken(
                 if by is None:
                     found[stream] = found.get(stream, Wanted()).joined(wanted)
     return found
+
+
+def compiled_of(
+    site: Site, registry: Registry, name: str, queries: Sequence[Standing], operator: PageOperator
+) -> bool:
+    """Compile an operator for those of its queries that this shard has a part in, if any."""
+    known = technique_of_name(name)
+    mine = [one for one in queries if known.takes(one, site.shard, site.home.shards)]
+    if mine:
+        operator.compile(site, registry, mine)
+    return bool(mine)
 
 
 def taken_in_part(
@@ -100,7 +119,8 @@ def compiled_for(
     sharing = [
         one
         for one in registry.queries.values()
-        if technique_of(one) is technique
+        if one.suspended is None
+        and technique_of(one) is technique
         and technique.takes(one, site.shard, shards)
         and operator_name(registry, one) == name
     ]

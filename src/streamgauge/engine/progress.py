@@ -7,10 +7,11 @@ groups that the shard owns. All of them go by the calendar of the whole stream.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from itertools import chain
 
 import numpy as np
 
@@ -20,19 +21,20 @@ from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
 from streamgauge.engine.leaving import release, settle_names
 from streamgauge.engine.logged_rows import logged_rows
-from streamgauge.engine.naming import Series
 from streamgauge.engine.operator import FedModule, Operator, Past, fed_module, upgraded
 from streamgauge.engine.partial import Partial
 from streamgauge.engine.piece_memory import PieceMemory
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given
 from streamgauge.engine.reading import Brought, Wanted, read_batch, read_page
 from streamgauge.engine.rows import Rows, join, no_rows
+from streamgauge.engine.stalled import goes_on
+from streamgauge.engine.stream_inputs import UNSTARTED, InputState, StreamState
+from streamgauge.engine.turns import check, turn
 from streamgauge.engine.unusable import Tally
-from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.kernel.time import HOUR, Instant
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Page, Segment
+from streamgauge.log.journal import Journal, Page, Segment
 from streamgauge.log.reader import history
 from streamgauge.operators.emission import Codes, Span
 from streamgauge.plan.assignment import Change
@@ -40,53 +42,6 @@ from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import StreamPlan
 from streamgauge.plan.technique import Key, technique
 from streamgauge.streams.stream import Stream
-
-UNSTARTED = -(2**60)
-
-
-@dataclass(slots=True)
-class InputState:
-    """What one input of a stream has brought: names, series, rows that wait, and the work.
-
-    `lost` says of work whose state cannot be read why not.
-    """
-
-    words: dict[str, Interner] = field(default_factory=dict)
-    series: Series = field(default_factory=Series)
-    waiting: Rows = field(default_factory=lambda: no_rows((), ()))
-    pieces: dict[str, Operator] = field(default_factory=dict)
-    lost: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class StreamState:
-    """All that a shard knows of a stream after an epoch.
-
-    `coming` is the calendar of rows beyond the closed tick.
-    """
-
-    closed: int = UNSTARTED
-    awake_until: int = UNSTARTED
-    first: int = UNSTARTED
-    births: dict[int, Instant] = field(default_factory=dict)
-    tally: Tally = field(default_factory=Tally)
-    coming: Calendar = field(default_factory=Calendar)
-    inputs: dict[str, InputState] = field(default_factory=dict)
-
-    @property
-    def pieces(self) -> dict[str, Operator]:
-        """The work of all inputs, by the text of its key."""
-        return {text: p for held in self.inputs.values() for text, p in held.pieces.items()}
-
-    @property
-    def n_series(self) -> int:
-        """How many series some work tells apart."""
-        return max((len(held.series.names) for held in self.inputs.values()), default=0)
-
-    @property
-    def whole(self) -> InputState:
-        """The input that brings all rows."""
-        return self.inputs.setdefault(REPLICATED, InputState())
 
 
 @dataclass(slots=True)
@@ -157,6 +112,10 @@ class StreamRun:
             form=self.home.form,
         )
 
+    def turn(self, text: str, queries: Sequence[Standing]) -> AbstractContextManager[None]:
+        """A turn of an operator of this stream."""
+        return turn(f"{self.stream.name}/{text}", lambda: queries)
+
     def mine(self, name: str) -> list[tuple[Key, list[Standing]]]:
         """Operators of an input that this shard has a part in."""
         return self.here[name]
@@ -171,10 +130,11 @@ class StreamRun:
                 held.waiting = held.waiting.narrowed(plan.numbers(), plan.words())
             pieces = {}
             for key, queries in self.mine(name):
-                piece = held.pieces.get(key.text()) or upgraded(key, stored)
-                if piece is not None:
-                    piece.seat(bench, self.registry, queries)
-                    pieces[key.text()] = piece
+                with self.turn(key.text(), queries):
+                    piece = held.pieces.get(key.text()) or upgraded(key, stored)
+                    if piece is not None:
+                        piece.seat(bench, self.registry, queries)
+                        pieces[key.text()] = piece
             held.pieces = pieces
             settle_names(held, plan)
 
@@ -187,7 +147,8 @@ class StreamRun:
         """Make, drop and compile pieces: those that changes are of, or all."""
         state = self.state
         self.note_births(epoch, changes)
-        state.inputs = {name: state.inputs.get(name) or InputState() for name in self.parts}
+        idle = {name: held for name, held in state.inputs.items() if held.stalled}
+        state.inputs = idle | {n: state.inputs.get(n) or InputState() for n in self.parts}
         for name in self.parts:
             self._seat_input(name, epoch, changes)
         if state.first != UNSTARTED:
@@ -202,7 +163,8 @@ class StreamRun:
             asked = (
                 one for name in self.parts for _, queries in self.mine(name) for one in queries
             )
-            self.born = born = Counter(one.born for one in asked)
+            failed = (one for one in self.registry.queries.values() if one.suspended is not None)
+            self.born = born = Counter(one.born for one in chain(asked, failed))
             gone = [at for at in births if at not in born]
         else:
             here = [one for key, one in changes.items() if self._lives_here(key)]
@@ -235,23 +197,44 @@ class StreamRun:
             if known is not None and changes is not None and change is None:
                 pieces[key.text()] = known
                 continue
-            piece = known or _module(key).opened(key, bench, self.registry, queries)
-            reached = piece.extent
-            with self.memory.working(key.text(), piece, partial(_names, queries)):
-                if known is None or change is None:
-                    piece.seat(bench, self.registry, queries)
-                else:
-                    piece.change(bench, self.registry, queries, change)
-            self.opened += piece.ends(self.state.closed)
-            if known is None or piece.extent > reached or piece.lacks_past():
-                lacking.append((piece, known is None, reached))
-            pieces[key.text()] = piece
+            with self.turn(key.text(), queries):
+                known = known or self._resumed(name, key, queries, epoch)
+                piece = known or _module(key).opened(key, bench, self.registry, queries)
+                reached = piece.extent
+                with self.memory.working(key.text(), piece, partial(_names, queries)):
+                    if known is None or change is None or key.text() not in held.pieces:
+                        piece.seat(bench, self.registry, queries)
+                    else:
+                        piece.change(bench, self.registry, queries, change)
+                self.opened += piece.ends(self.state.closed)
+                if known is None or piece.extent > reached or piece.lacks_past():
+                    lacking.append((piece, known is None, reached))
+                pieces[key.text()] = piece
+        check()
         began = bool(pieces) and not held.pieces
         held.pieces = pieces
         if began or _columns(held.waiting) != (set(plan.numbers()), set(plan.words())):
             held.waiting = self._waiting(name, epoch)
         if self.state.first != UNSTARTED and lacking:
             self._fill(name, lacking, epoch)
+
+    def _resumed(self, name: str, key: Key, queries: list[Standing], epoch: int) -> Operator | None:
+        """The operator of queries that are resumed, brought over the epochs that it has missed."""
+        held = self.state.inputs[name]
+        stalled = held.stalled.get(key.text())
+        if stalled is None or not goes_on(stalled.queries, queries):
+            return None
+        state = StreamState.at(stalled.stage)
+        plan = replace(self.plan, operators={key: queries})
+        alone = StreamRun(self.home, self.shard, plan, self.registry, state)
+        mine = InputState(held.words, held.series, pieces={key.text(): stalled.operator})
+        state.inputs = {REPLICATED: InputState(), name: mine}
+        stalled.operator.seat(alone.bench(name), self.registry, queries)
+        mine.waiting = alone._waiting(name, stalled.since)
+        for page in map(Journal(self.home).page, range(stalled.since, epoch)):
+            self.opened += alone._advance(page, alone._bring(page, None))
+        del held.stalled[key.text()]
+        return stalled.operator
 
     def _open(self, name: str, epoch: int, changes: Mapping[Key, Change] | None) -> None:
         """Answer new queries that ask for history, at the closed tick, from what is kept."""
@@ -268,8 +251,9 @@ class StreamRun:
             bench.sid = self._series(name, rows)
             at = self.state.closed
             span = Span(at - 1, at, at, 0, self.stream.tick, epoch)
-            given = piece.begin_answers(bench, self.registry, queries, new, (rows, span))
-            self.opened += [one for one in given if len(one.matrix)]
+            with self.turn(key.text(), queries):
+                given = piece.begin_answers(bench, self.registry, queries, new, (rows, span))
+                self.opened += [one for one in given if len(one.matrix)]
 
     # Rows of the past.
 
@@ -297,12 +281,18 @@ class StreamRun:
         if self.state.first != UNSTARTED:
             self._fill(name, [(piece, True, 0)], epoch + 1)
 
-    def _working(self, name: str, text: str, piece: Operator) -> AbstractContextManager[None]:
-        return self.memory.working(text, piece, partial(self._asking, name, text))
+    @contextmanager
+    def _working(self, name: str, text: str, piece: Operator) -> Iterator[None]:
+        asking = partial(self._asking, name, text)
+        with (
+            turn(f"{self.stream.name}/{text}", asking),
+            self.memory.working(text, piece, lambda: _names(asking())),
+        ):
+            yield
 
-    def _asking(self, name: str, text: str) -> Sequence[str]:
-        """Names of the queries that a piece of an input works for."""
-        return [n for key, asked in self.mine(name) if key.text() == text for n in _names(asked)]
+    def _asking(self, name: str, text: str) -> list[Standing]:
+        """The queries that a piece of an input works for."""
+        return [one for key, asked in self.mine(name) if key.text() == text for one in asked]
 
     def _past(self, name: str, epoch: int, floor: Instant) -> tuple[Rows, Instant]:
         """Rows kept from before an epoch that have taken effect; how far back they are whole."""

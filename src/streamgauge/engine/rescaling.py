@@ -13,8 +13,9 @@ from streamgauge.engine import state as wire
 from streamgauge.engine.distribution import columns_of
 from streamgauge.engine.leaving import settle_names
 from streamgauge.engine.operator import PageOperator, Site
-from streamgauge.engine.progress import UNSTARTED, InputState, StreamRun, StreamState
+from streamgauge.engine.progress import StreamRun
 from streamgauge.engine.state import ShardState
+from streamgauge.engine.stream_inputs import UNSTARTED, InputState, StreamState
 from streamgauge.log.home import Home
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.sharing import StreamPlan, share

@@ -17,6 +17,7 @@ from streamgauge.log.reader import read_segment
 from streamgauge.operators.casts import cast
 from streamgauge.operators.expression import Expr
 from streamgauge.operators.functions import Functions
+from streamgauge.plan.standing import Standing
 from streamgauge.streams.stream import Stream
 
 Ints = npt.NDArray[np.int64]
@@ -138,6 +139,9 @@ class Columns(Protocol):
     @property
     def functions(self) -> Functions:
         """Functions that these call."""
+
+    def deriving(self, column: str) -> Sequence[Standing]:
+        """The queries that compute a column, where they are known."""
 
 
 def read_columns(

@@ -20,6 +20,7 @@ from streamgauge.operators.functions import Functions
 from streamgauge.plan.assignment import Assignment
 from streamgauge.plan.registry import Registry
 from streamgauge.plan.sharing import StreamPlan
+from streamgauge.plan.standing import Standing
 from streamgauge.streams.stream import Stream
 
 # From here on reading a page once and sending its rows is cheaper than reading it on each shard.
@@ -79,6 +80,10 @@ class StreamScan:
     def words(self) -> tuple[str, ...]:
         """Columns that some input takes as names."""
         return tuple(dict.fromkeys(c for _, words in self.inputs.values() for c in words))
+
+    def deriving(self, column: str) -> Sequence[Standing]:
+        """None: a page does not say whose a column is."""
+        return ()
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""

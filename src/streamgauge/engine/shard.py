@@ -11,39 +11,39 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import count, pairwise
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
+from functools import partial
+from itertools import count
+from typing import Any
 
 from streamgauge.engine import state as wire
+from streamgauge.engine.answer_block import block_of
 from streamgauge.engine.asked_names import AskedNames
-from streamgauge.engine.catalog import registry_at
+from streamgauge.engine.catalog import registry_at, suspend_failed, with_suspensions
 from streamgauge.engine.operator import Operator, Out, PageOperator, Site, together
 from streamgauge.engine.page_operators import planned, taken, taken_in_part
 from streamgauge.engine.pieces import Given
-from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.progress import StreamRun
 from streamgauge.engine.reading import Brought, Wanted
 from streamgauge.engine.rebuilding import begin_anew
 from streamgauge.engine.rescaling import gathered, settle
 from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
+from streamgauge.engine.stalling import forget_stalled, stall
 from streamgauge.engine.state import ShardState
 from streamgauge.engine.state_files import StateFiles, write_state
+from streamgauge.engine.stream_inputs import StreamState
+from streamgauge.engine.turns import Turns, check, turn
 from streamgauge.engine.unusable import Losses, Reach, losses_of, reaches
 from streamgauge.kernel import memory
 from streamgauge.kernel.collection import uncollected
-from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.files import read_json, reading
-from streamgauge.kernel.time import SECOND
+from streamgauge.log.attempts import found_failures
 from streamgauge.log.commits import home_after
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page, home_for
-from streamgauge.operators import emission
 from streamgauge.operators.functions import in_force
 from streamgauge.plan.assignment import Assignment, Changes
-from streamgauge.plan.registry import Registry
+from streamgauge.plan.registry import Registry, Standing
 from streamgauge.results.blocks import Block, write_block
 from streamgauge.results.row_blocks import RowBlock, write_rows
 
@@ -53,7 +53,8 @@ class Receipt:
     """What a shard did with a run of pages.
 
     `files` are checksums of the answers it wrote, `state` the files that have its state now,
-    `rebuilt` queries whose state could not be read and began anew, with the reason.
+    `rebuilt` queries whose state could not be read and began anew, with the reason. With `failed`
+    operators it wrote nothing that counts.
     """
 
     shard: int
@@ -72,6 +73,7 @@ class Receipt:
     state: list[str] = field(default_factory=list)
     state_written: int = 0
     rebuilt: dict[str, str] = field(default_factory=dict)
+    failed: list[dict[str, Any]] = field(default_factory=list)
 
     def to_bytes(self) -> bytes:
         """As it goes from a worker to the driver."""
@@ -95,6 +97,11 @@ class _Running:
     stored: StateFiles = field(default_factory=StateFiles)
     shards: int = 1
     rebuilt: dict[str, str] = field(default_factory=dict)
+    opened: list[Out] = field(default_factory=list)
+
+    def reading(self, name: str) -> list[Standing]:
+        """The queries of an operator that reads pages."""
+        return self.assignment.paged.get(name, [])
 
     @property
     def operators(self) -> list[Operator | PageOperator]:
@@ -118,12 +125,15 @@ def run(
     stop: int,
     sent: Sequence[bytes] | None = None,
     attempt: str | None = None,
+    *,
+    expendable: bool = False,
 ) -> Receipt:
     """Bring a shard from page `start` to page `stop`; pages already committed are done.
 
     `sent` are the packets of the one page from `start` to `stop`; without them the shard reads all
     rows itself. What is written has the name of the `attempt`, which no other attempt at the same
-    pages may have; this process counts its own when None.
+    pages may have; this process counts its own when None. An `expendable` process ends when an
+    operator cannot be stopped. A receipt with failures is of an attempt that counts for nothing.
     """
     begun = time.perf_counter()
     last = Journal(home).page(stop)
@@ -134,8 +144,12 @@ def run(
             return Receipt(**read_json(path, what)["shards"][shard])
     _forget_others(home)
     ledger = _ledger(home, shard, start)
-    with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger):
-        return _run(home, shard, start, last, begun, sent, attempt or own_attempt())
+    attempt = attempt or own_attempt()
+    turns = Turns(home, shard, stop, attempt, since=start + 1, expendable=expendable)
+    with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger), turns:
+        return _run(home, shard, start, last, begun, sent, attempt, turns)
+    failed = [failure.as_dict() for failure in turns.failures]
+    return Receipt(shard, stop, 0, 0, 0, 0, time.perf_counter() - begun, failed=failed)
 
 
 def own_attempt() -> str:
@@ -161,18 +175,18 @@ def _run(
     begun: float,
     sent: Sequence[bytes] | None,
     attempt: str,
+    turns: Turns,
 ) -> Receipt:
-    running, stop = _RUNNING.pop((home.path, shard), None), last.number
-    if running is None or running.state.epoch != start:
-        running = _load(home, shard, start, running)
-    elif not running.stored.counts(home, start, shard):
-        # The commit lists the files of another attempt, and those of this one may be gone.
-        running = _load(home, shard, start, running)
+    stop = last.number
+    suspensions = found_failures(home, stop, trial=True)
+    running = _at_start(home, shard, start, suspensions)
     journal = Journal(home)
     rows = answers = late = 0
     files: dict[str, int] = {}
+    turns.check()
     for number in range(start + 1, stop + 1):
         page = last if number == stop else journal.page(number)
+        page = with_suspensions(page, suspensions)
         rows += sum(segment.rows for segment in page.segments)
         came = {} if sent is None else brought(page, sent)
         answers += _run_page(home, shard, running, page, came, files, attempt)
@@ -213,6 +227,22 @@ def _run(
     )
 
 
+def _at_start(
+    home: Home, shard: int, start: int, suspensions: Sequence[dict[str, Any]]
+) -> _Running:
+    """A shard after page `start`, from memory where it is there."""
+    running = _RUNNING.pop((home.path, shard), None)
+    if suspensions:
+        # Their operators are left out from the stored state on.
+        return _load(home, shard, start, None, suspensions)
+    if running is None or running.state.epoch != start:
+        return _load(home, shard, start, running)
+    if not running.stored.counts(home, start, shard):
+        # The commit lists the files of another attempt, and those of this one may be gone.
+        return _load(home, shard, start, running)
+    return running
+
+
 def forget(home: Home) -> None:
     """Drop what this process remembers of a home."""
     for key in [key for key in _RUNNING if key[0] == home.path]:
@@ -231,8 +261,14 @@ def _forget_others(home: Home) -> None:
         _LEDGERS.pop(key, None)
 
 
-def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Running:
-    """A shard from its stored state.
+def _load(
+    home: Home,
+    shard: int,
+    epoch: int,
+    stale: _Running | None,
+    suspensions: Sequence[dict[str, Any]] = (),
+) -> _Running:
+    """A shard from its stored state, without the queries of some suspensions.
 
     Spark moves shards between workers; one that comes back finds its plan compiled, as long as
     nothing was registered meanwhile.
@@ -248,6 +284,9 @@ def _load(home: Home, shard: int, epoch: int, stale: _Running | None) -> _Runnin
                 state = gathered(home, before, shard, epoch, registry)
         except FileNotFoundError:
             raise wire.absent(home, epoch) from None
+    if suspensions:
+        stall(state.streams, state.operators, state.readers, registry, suspensions)
+        suspend_failed(registry, suspensions)
     if stale is not None and stale.registry is registry and registry.changed == compiled_at:
         return _revived(home, shard, stale, state, stored)
     restored = set(state.operators)
@@ -278,11 +317,18 @@ def _revived(
     return _Running(state, stale.registry, runs, stale.asked, stale.assignment, stored, home.shards)
 
 
-def _planned(home: Home, shard: int, state: ShardState, registry: Registry) -> _Running:
-    """Make a run for each stream that is declared; forget the others."""
+def _planned(
+    home: Home, shard: int, state: ShardState, registry: Registry, epoch: int | None = None
+) -> _Running:
+    """Make a run for each stream that is declared; forget the others.
+
+    In an epoch that changes something, operators whose queries are resumed go on.
+    """
     assignment, site = Assignment.of(registry), Site(home, shard)
     running = _Running(state, registry, {}, AskedNames.of(registry), assignment, shards=home.shards)
     _make_runs(running, site, {})
+    if epoch is not None:
+        _resume(running, site, epoch)
     state.operators = planned(site, registry, state.operators, assignment.paged)
     return running
 
@@ -314,15 +360,18 @@ def _run_page(
 ) -> int:
     if page.changes:
         _change(home, shard, running, page)
+        check()
     running.registry.epoch = page.number
-    given: list[Out] = []
+    given, running.opened = running.opened, []
     for name, run in running.runs.items():
         given += run.advance(page, came.get(name))
-    for operator in running.state.operators.values():
-        given += operator.advance(running.runs, page)
+    for name, operator in running.state.operators.items():
+        with turn(name, partial(running.reading, name)):
+            given += operator.advance(running.runs, page)
+    check()
     for run in running.runs.values():
         run.brought = Brought()
-    block = _block(running.asked, [item for item in given if isinstance(item, Given)])
+    block = block_of(running.asked, [item for item in given if isinstance(item, Given)])
     losses = losses_of(running.registry, running.runs)
     _mark(block, running.asked, losses)
     if len(block.value):
@@ -353,21 +402,34 @@ def _change(home: Home, shard: int, running: _Running, page: Page) -> None:
     if registry is running.registry:
         changes = running.assignment.change(registry, page.changes)
     if changes is None:
-        fresh = _planned(home, shard, running.state, registry)
+        fresh = _planned(home, shard, running.state, registry, page.number)
         running.registry, running.assignment = registry, fresh.assignment
         running.runs, running.asked = fresh.runs, fresh.asked
+        running.opened = fresh.opened
         seated = set(running.state.operators)
     else:
         running.asked = running.asked.changed(changes.queries)
         seated = _change_operators(running, site, changes, page.number)
         if any(record["do"] == "costs" for record in page.changes):
             _reprice(running, site)
+    check()
     for name, stream_run in running.runs.items():
         if changes is None or name in changes.streams:
             stream_run.seat(page.number)
+    check()
     for name, operator in running.state.operators.items():
         if name in seated:
-            operator.seat(running.runs, page.number)
+            with turn(name, partial(running.reading, name)):
+                operator.seat(running.runs, page.number)
+    forget_stalled(running.state.streams, running.state.readers, registry)
+
+
+def _resume(running: _Running, site: Site, epoch: int) -> None:
+    """Bring operators that read pages and whose queries are resumed over what they missed."""
+    state, asked = running.state, running.assignment.paged
+    readers, held = state.readers, state.operators
+    found, running.opened = readers.resumed(site, running.registry, asked, held, epoch)
+    state.operators = {**held, **found}
 
 
 def _reprice(running: _Running, site: Site) -> None:
@@ -382,6 +444,7 @@ def _change_operators(running: _Running, site: Site, changes: Changes, epoch: in
     if changes.streams or changes.paged:
         known = {n: one for n, one in running.runs.items() if n not in changes.streams}
         _make_runs(running, site, known)
+        _resume(running, site, epoch)
         held = state.operators
         state.operators = planned(site, registry, held, assignment.paged, changes.paged)
     for name, run in running.runs.items():
@@ -404,61 +467,3 @@ def _mark(block: Block, asked: AskedNames, losses: Losses) -> None:
         return found
 
     block.coverage[:] *= losses.coverage_of_each(looks, block.query, block.as_of)
-
-
-def _named(groups: Sequence[list[str] | pa.Array]) -> tuple[list[npt.NDArray[np.int32]], pa.Array]:
-    """Codes of the groups of each piece, with that of no group last, and the texts of all."""
-    texts = [pa.array(part, pa.string()) if isinstance(part, list) else part for part in groups]
-    coded = pa.concat_arrays([pa.array([""], pa.string()), *texts]).dictionary_encode()
-    codes = np.asarray(coded.indices.to_numpy(), np.int32)
-    ends = np.cumsum([1, *map(len, groups)])
-    none = np.zeros(1, np.int32)
-    parts = [np.concatenate((codes[a:b], none)) for a, b in pairwise(ends.tolist())]
-    return parts, coded.dictionary
-
-
-def _block(asked: AskedNames, answers: Sequence[Given]) -> Block:
-    """Answers of all pieces in one block, by event time."""
-    given = [item for item in answers if len(item.matrix)]
-    codes, texts = _named([item.groups for item in given])
-    sworn: Interner = Interner.of([("exact", 1.0)])
-    matrices, groups, ticks, bases, slopes_of, shares = [], [], [], [], [], []
-    for item, named in zip(given, codes, strict=True):
-        matrices.append(item.matrix)
-        groups.append(named[item.matrix[:, emission.GROUP].astype(np.int32)])
-        code = sworn.add((item.basis, item.confidence))
-        bases.append(np.full(len(item.matrix), code, np.int32))
-        ticks.append(item.matrix[:, emission.TICK].astype(np.int64) * item.tick)
-        slopes_of.append(item.matrix[:, emission.SLOPE] * (SECOND / item.tick))
-        shares.append(np.ones(len(item.matrix)) if item.share is None else item.share)
-    matrix = np.concatenate(matrices) if matrices else np.empty((0, emission.WIDTH))
-    as_of = np.concatenate(ticks) if ticks else np.empty(0, np.int64)
-    group = np.concatenate(groups) if groups else np.empty(0, np.int32)
-    basis = np.concatenate(bases) if bases else np.empty(0, np.int32)
-    slopes = np.concatenate(slopes_of) if slopes_of else np.empty(0)
-    share = np.concatenate(shares) if shares else np.empty(0)
-    order = np.argsort(as_of, kind="stable")
-    if (as_of[1:] < as_of[:-1]).any():
-        matrix = matrix[order]
-    ids = matrix[:, emission.QUERY].astype(np.int64)
-    seats = np.searchsorted(asked.numbers, ids)
-    return Block(
-        query=seats.astype(np.int32),
-        version=asked.versions[seats],
-        group=group[order],
-        as_of=as_of[order],
-        value=matrix[:, emission.VALUE],
-        low=matrix[:, emission.LOW],
-        high=matrix[:, emission.HIGH],
-        coverage=matrix[:, emission.COVERAGE],
-        silent=matrix[:, emission.SILENT].astype(np.int32),
-        revision=matrix[:, emission.REVISION].astype(np.int32),
-        names=asked.names,
-        texts=texts,
-        sides=matrix[:, emission.OWN_BELOW :],
-        slope=slopes[order],
-        basis=basis[order],
-        sworn=sworn.values,
-        contracts=asked.contracts,
-        share=share[order],
-    )

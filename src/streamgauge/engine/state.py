@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from streamgauge.engine.operator import Arrays, PageOperator, page_module
-from streamgauge.engine.progress import StreamState
+from streamgauge.engine.stalling import Readers, StalledReader
 from streamgauge.engine.state_files import StateFiles, naming, read_packed
+from streamgauge.engine.stream_inputs import StreamState
 from streamgauge.engine.stream_state import pack_stream, unknown_technique, unpack_stream
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import damaged
@@ -36,6 +37,7 @@ class ShardState:
     operators: dict[str, PageOperator] = field(default_factory=dict)
     form: int = BY_TEXT
     lost: dict[str, str] = field(default_factory=dict)
+    readers: Readers = field(default_factory=Readers)
 
 
 def to_bytes(state: ShardState, shard: int, shards: int) -> bytes:
@@ -57,6 +59,11 @@ def packed(state: ShardState, shard: int, shards: int) -> Packed:
         values["operators"] = [
             [name, operator.pack(f"operator/{serial}", arrays)]
             for serial, (name, operator) in enumerate(state.operators.items())
+        ]
+    if state.readers.stalled:
+        values["stalled"] = [
+            [name, one.pack(f"stalled/{serial}", arrays)]
+            for serial, (name, one) in enumerate(state.readers.stalled.items())
         ]
     return Packed(KIND, VERSION, values, arrays)
 
@@ -118,7 +125,12 @@ def _unpacked(packed: Packed, shard: int, shards: int) -> ShardState:
     }
     form = packed.values.get("form", BY_TEXT)
     lost: dict[str, str] = {}
-    return ShardState(packed.values["epoch"], streams, _operators(packed, lost), form, lost)
+    stalled = {
+        name: StalledReader.unpack(f"stalled/{serial}", values, packed.arrays)
+        for serial, (name, values) in enumerate(packed.values.get("stalled", ()))
+    }
+    operators, readers = _operators(packed, lost), Readers(stalled)
+    return ShardState(packed.values["epoch"], streams, operators, form, lost, readers)
 
 
 def _operators(packed: Packed, lost: dict[str, str]) -> dict[str, PageOperator]:

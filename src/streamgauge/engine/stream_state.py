@@ -14,8 +14,9 @@ from streamgauge.engine.calendar import Calendar
 from streamgauge.engine.distribution import REPLICATED, SINGLE, input_of
 from streamgauge.engine.naming import Series, pack_combiner, unpack_combiner
 from streamgauge.engine.operator import Arrays, Operator, fed_module
-from streamgauge.engine.progress import InputState, StreamState
 from streamgauge.engine.rows import Rows
+from streamgauge.engine.stalled import Stalled
+from streamgauge.engine.stream_inputs import InputState, StreamState
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.kernel.errors import StateTooOld
@@ -52,7 +53,12 @@ def _pack_input(prefix: str, held: InputState, arrays: Arrays) -> dict[str, Any]
     _pack_rows(f"{prefix}/waiting", held.waiting, arrays)
     pack_combiner(f"{prefix}/series", held.series.combiner, arrays)
     arrays[f"{prefix}/series/local"] = np.array(held.series.local, np.int32)
+    stalled = {
+        text: one.pack(f"{prefix}/stalled/{serial}", arrays)
+        for serial, (text, one) in enumerate(held.stalled.items())
+    }
     return {
+        **({"stalled": stalled} if stalled else {}),
         "words": {name: interner.listed() for name, interner in held.words.items()},
         "passing": [n for n, names in held.words.items() if isinstance(names, PassingNames)],
         "series": held.series.names.values,
@@ -118,7 +124,18 @@ def _unpack_input(
         waiting=_unpack_rows(f"{prefix}/waiting", values["numbers"], values["codes"], arrays),
         pieces=pieces,
         lost=lost,
+        stalled={
+            text: _stalled(f"{prefix}/stalled/{serial}", item, arrays, shard, shards)
+            for serial, (text, item) in enumerate(values.get("stalled", {}).items())
+        },
     )
+
+
+def _stalled(
+    prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
+) -> Stalled:
+    operator = _restored(f"{prefix}/piece", values["piece"], arrays, shard, shards)
+    return Stalled.unpack(prefix, values, arrays, operator)
 
 
 def _apart(held: InputState, *, rounded: bool = False) -> dict[str, InputState]:

@@ -14,6 +14,7 @@ from itertools import groupby
 from streamgauge.engine import state as wire
 from streamgauge.kernel.errors import BindError, StateTooOld
 from streamgauge.kernel.time import Duration, DurationLike, Instant, duration
+from streamgauge.log.attempts import folder as attempts
 from streamgauge.log.clearing import followers, promise_no_longer, remove_cleared
 from streamgauge.log.commits import (
     files_of,
@@ -65,7 +66,7 @@ def sweep(home: Home) -> None:
 
     Only the process that runs the home may do so. Others write to the inbox, which is left alone.
     """
-    for folder in (home.journal, home.registry, home.commits):
+    for folder in (home.journal, home.registry, home.commits, attempts(home)):
         for partial in folder.glob(".*.tmp"):
             partial.unlink(missing_ok=True)
     epoch = home.committed()

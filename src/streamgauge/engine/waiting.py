@@ -68,6 +68,8 @@ class Reasons:
         known = self.registry.queries.get(standing.name)
         if known is None or known.version != standing.version:
             return self._with_job("the query takes effect with the next epoch")
+        if known.suspended is not None:
+            return Waiting(f"{known.suspended}; {resume_words(known)}")
         if known.status != "running":
             return Waiting(f"the query is paused; write RESUME QUERY {standing.name}")
         closed = self._closed(known)
@@ -139,7 +141,12 @@ def _of_groups(standing: Standing) -> bool:
 
 
 def incomplete(registry: Registry, standing: Standing, answers: Sequence[Answer]) -> str:
-    """What an answer that covers less than its window misses, and until when; empty: nothing."""
+    """What an answer that covers less than its window misses, and until when; empty: nothing.
+
+    Of a query that is suspended, why.
+    """
+    if standing.suspended is not None:
+        return f"{standing.suspended}; {resume_words(standing)}"
     short = [answer for answer in answers if answer.coverage < 1.0]
     if not short or not isinstance(standing.asked, Query) or standing.asked.parts:
         return ""
@@ -151,6 +158,11 @@ def incomplete(registry: Registry, standing: Standing, answers: Sequence[Answer]
     if window.kind == "range":
         until = least.as_of + round((1.0 - least.coverage) * window.length)
     return covers(registry, (standing.asked.stream,), least.coverage, until)
+
+
+def resume_words(standing: Standing) -> str:
+    """What to do about a query that is suspended."""
+    return f"write RESUME QUERY {standing.name} when the cause is removed, or ALTER or DROP it"
 
 
 def covers(

@@ -46,7 +46,7 @@ def show(reader: Reader, registry: Registry, what: str, name: str = "") -> pa.Ta
             if name
             else []
         )
-        return shown.replace_schema_metadata({NOTE: "\n".join(notes)}) if notes else shown
+        return _noted(shown, notes)
     if what == "streams":
         return _table(*_streams(reader, registry))
     if what == "tables":
@@ -58,7 +58,15 @@ def show(reader: Reader, registry: Registry, what: str, name: str = "") -> pa.Ta
             "write SHOW QUERIES",
         )
     titles, rows = _SHOWN[what](registry)
-    return _table(titles, rows)
+    shown = _table(titles, rows)
+    if what != "queries":
+        return shown
+    suspended = [one for one in registry.queries.values() if one.suspended is not None]
+    return _noted(shown, [f"{one.name}: {one.suspended}" for one in suspended])
+
+
+def _noted(shown: pa.Table, notes: list[str]) -> pa.Table:
+    return shown.replace_schema_metadata({NOTE: "\n".join(notes)}) if notes else shown
 
 
 def _table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> pa.Table:

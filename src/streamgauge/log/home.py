@@ -13,12 +13,15 @@ from streamgauge.kernel.errors import BindError, StateTooOld
 from streamgauge.kernel.files import damaged, number_name, numbered, read_json, reading, write_json
 from streamgauge.kernel.memory import allowance, bytes_of
 from streamgauge.kernel.roots import NO_ROOTS, Roots
+from streamgauge.kernel.time import SECOND, DurationLike, duration
 
 FORMAT = 2
 # The format of earlier releases: which shard owns a group followed from a hash of its text.
 BY_TEXT = 1
 NAME_BYTES = 200
 CLEARED = "cleared.json"
+# Seconds that an operator may work on one epoch.
+QUERY_TIMEOUT = 600.0
 # Where files go that cannot be believed, so that nothing of them is lost.
 ASIDE = "damaged"
 
@@ -27,7 +30,8 @@ ASIDE = "damaged"
 class Home:
     """Paths below a gauge's directory. Plain data, so that it travels to executors.
 
-    `form` is the format it was made with: it says which shard owns a group.
+    `form` is the format it was made with: it says which shard owns a group. `query_timeout` is for
+    how many seconds an operator may work on one epoch.
     """
 
     path: str
@@ -37,6 +41,7 @@ class Home:
     memory: int | None = None
     spread: bool = False
     form: int = FORMAT
+    query_timeout: float = QUERY_TIMEOUT
     given: dict[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -49,11 +54,13 @@ class Home:
         roots: Roots = NO_ROOTS,
         memory: int | str | None = None,
         spread: bool = False,
+        query_timeout: DurationLike = QUERY_TIMEOUT,
     ) -> Home:
         """Open a home, or make one; an existing home keeps its number of shards.
 
         `memory` is what the state of all shards of a machine may take, a share of what it has if
-        None; `spread` says that shards lie on several machines.
+        None; `spread` says that shards lie on several machines. `query_timeout` is a number of
+        seconds or a text as "10 min".
         """
         root, room = Path(path).absolute(), bytes_of(memory)
         card = root / "gauge.json"
@@ -79,7 +86,8 @@ class Home:
                 )
             if not isinstance(count, int) or count < 1:
                 raise damaged(card, "this data directory", f"its number of shards is {count!r}")
-            return cls(str(root), count, allowed, roots, room, spread, form)
+            timeout = _seconds(query_timeout)
+            return cls(str(root), count, allowed, roots, room, spread, form, timeout)
 
     @property
     def allowance(self) -> int:
@@ -169,6 +177,26 @@ class Home:
     def commit(self, epoch: int) -> Path:
         """Commit file of an epoch."""
         return self.commits / number_name(epoch, ".json")
+
+
+def _seconds(value: DurationLike) -> float:
+    """A limit of time as an operator writes it.
+
+    >>> _seconds("10 min"), _seconds(2.5)
+    (600.0, 2.5)
+    >>> _seconds(0)
+    Traceback (most recent call last):
+        ...
+    streamgauge.kernel.errors.BindError: a query timeout must be positive
+      detail: got 0
+      hint: write '10 min', or leave it out
+    """
+    seconds = duration(value) / SECOND
+    if not seconds > 0.0:
+        raise BindError(
+            "a query timeout must be positive", f"got {value!r}", "write '10 min', or leave it out"
+        )
+    return seconds
 
 
 def _name(what: str, attempt: str, suffix: str) -> str:

@@ -84,6 +84,8 @@ class Assignment:
         made = cls()
         fed: dict[str, list[tuple[Key, Standing]]] = {name: [] for name in registry.streams}
         for standing in registry.queries.values():
+            if standing.suspended is not None:
+                continue
             place = made._put(registry, standing)
             if place.stream:
                 fed[place.stream].append((place.key, standing))
@@ -136,6 +138,8 @@ class Assignment:
         before, after = [], []
         for name in registry.queries.changed | reading:
             old, new = self.places.get(name), registry.queries.get(name)
+            if new is not None and new.suspended is not None:
+                new = None
             if old is not None and old.standing is new and name not in reading:
                 continue
             if old is not None:
@@ -189,7 +193,7 @@ def changed(plan: StreamPlan, registry: Registry, changes: Mapping[Key, Change])
     for key, change in changes.items():
         operators[key] = _with(_without(operators.get(key, []), change.dropped), change.added)
     derived, wide = _derived(plan, registry, stream, operators, changes)
-    lasting = kept(stream)
+    lasting = kept(registry, stream)
     for key, change in changes.items():
         if operators[key] or key in lasting:
             needs[key] = _needed(needs.get(key), key, wide, operators[key], change)

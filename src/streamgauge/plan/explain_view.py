@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from streamgauge.kernel.time import duration_text
 from streamgauge.plan.bidding import taken
+from streamgauge.plan.explain import title
 from streamgauge.plan.explaining import route_lines, scan_note
 from streamgauge.plan.freshness import told
 from streamgauge.plan.keeping import changing_in, retained, scan_of
@@ -63,8 +64,7 @@ def _title(view: View, registry: Registry, epoch: int) -> str:
     standing = registry.queries.get(view.name)
     if standing is None:
         return f"{view.name}, not registered"
-    since = f"since epoch {standing.born}" if standing.born <= epoch else "from the next epoch"
-    return f"{view.name} version {standing.version}, {standing.status}, {since}"
+    return title(standing, epoch)
 
 
 def _mode(view: View) -> str:

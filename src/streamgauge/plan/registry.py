@@ -27,6 +27,7 @@ from streamgauge.plan.shadows import is_shadow, refuse_shadow, shadows_of
 from streamgauge.plan.sink import Sink, StandingSink, check_delivered, refuse_delivered, with_sink
 from streamgauge.plan.standing import Listed, Standing, Taken, asked, streams_of
 from streamgauge.plan.standing_queries import StandingQueries
+from streamgauge.plan.switching import next_version, suspend, switched
 from streamgauge.plan.tables import CHANGES as TABLE_CHANGES
 from streamgauge.plan.tables import change_tables
 from streamgauge.plan.view import View
@@ -175,9 +176,10 @@ class Registry:
             for name in filter(is_shadow, change["names"]):
                 self.queries.pop(name, None)
         elif do in ("pause", "resume"):
-            status = "paused" if do == "pause" else "running"
             old = self.query(change["name"])
-            self.queries[old.name] = replace(old, status=status, epoch=epoch)
+            self.queries[old.name] = switched(old, do, epoch)
+        elif do == "suspend":
+            suspend(self.queries, change)
         elif do == "drop":
             name = self.query(change["name"]).name
             refuse_watched(name, self.alerts)
@@ -339,9 +341,7 @@ class Registry:
         for user in users:
             # What a query keeps of its rows is as it was; who keeps it depends on the window.
             offer = told.get(user.name) or Taken(self._offered(user.query).technique, user.model)
-            self.queries[user.name] = replace(
-                user, version=user.version + 1, epoch=epoch, born=epoch, **offer._asdict()
-            )
+            self.queries[user.name] = replace(next_version(user, epoch), **offer._asdict())
 
     def _window_users(self, name: str) -> list[Standing]:
         everyone = self.queries.values()
@@ -422,13 +422,7 @@ class Registry:
         check_delivered(self.sinks, trial[query.name])
         self._drop_shadows(query.name)
         self.queries[query.name] = replace(
-            old,
-            asked=query,
-            version=old.version + 1,
-            epoch=epoch,
-            born=epoch,
-            model=model,
-            technique=technique,
+            next_version(old, epoch), asked=query, model=model, technique=technique
         )
 
     def _drop_shadows(self, name: str) -> None:

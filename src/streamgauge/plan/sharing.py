@@ -68,6 +68,11 @@ class StreamPlan:
         """Columns read as names: keys, groups, text in filters."""
         return _union(self.stream.key if self.keyed else (), self._read.words)
 
+    def deriving(self, column: str) -> list[Standing]:
+        """The queries that compute a column."""
+        asked = (one for queries in self.operators.values() for one in queries)
+        return [one for one in asked if column in dict(one.query.derived)]
+
     @cached_property
     def fixed(self) -> tuple[str, ...]:
         """Columns of names that stay as long as the operators."""
@@ -83,6 +88,8 @@ def share(registry: Registry, stream: Stream) -> StreamPlan:
     """Fold the queries that a stream feeds into shared operators, in the order of techniques."""
     asked = []
     for standing in registry.queries.values():
+        if standing.suspended is not None:
+            continue
         if isinstance(standing.asked, Query) and standing.asked.stream == stream.name:
             technique = technique_of(standing)
             if technique.fed:
@@ -93,7 +100,7 @@ def share(registry: Registry, stream: Stream) -> StreamPlan:
 def shared(registry: Registry, stream: Stream, asked: Iterable[tuple[Key, Standing]]) -> StreamPlan:
     """The plan of a stream for queries in order of their numbers, each with its key."""
     # Kept without a query too: a series that stays in its bound may be silent for ever.
-    found: dict[Key, list[Standing]] = {key: [] for key in kept(stream)}
+    found: dict[Key, list[Standing]] = {key: [] for key in kept(registry, stream)}
     for key, standing in asked:
         found.setdefault(key, []).append(standing)
     derived = derived_of(found.values())
@@ -102,9 +109,15 @@ def shared(registry: Registry, stream: Stream, asked: Iterable[tuple[Key, Standi
     return StreamPlan(wide, in_order(found), derived, registry.functions, needs)
 
 
-def kept(stream: Stream) -> list[Key]:
-    """Operators that a stream has even if no query needs them."""
-    return [key for technique in techniques() for key in technique.kept(stream)]
+def kept(registry: Registry, stream: Stream) -> list[Key]:
+    """Operators that a stream has even if no query needs them, but for those that failed."""
+    found = [key for technique in techniques() for key in technique.kept(stream)]
+    if not found:
+        return []
+    asked = registry.queries.values()
+    on_it = (one for one in asked if one.suspended and stream.name in one.asked.streams)
+    failed = {one.technique for one in on_it}
+    return [key for key in found if key.technique not in failed]
 
 
 def derived_of(queries: Iterable[Sequence[Standing]]) -> dict[str, Expr]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from streamgauge.plan.query import Query
+from streamgauge.plan.suspension import Suspension
 from streamgauge.plan.view import View
 
 
@@ -26,7 +27,8 @@ class Standing:
 
     `born` is when this version came to be; pausing and resuming leave it alone. `technique` names
     whose offer was taken and `model` the synopsis that it keeps, so that a later release does not
-    choose another under a running query. Views of rows have neither.
+    choose another under a running query. Views of rows have neither. `suspended` says why one that
+    failed does not run.
     """
 
     id: int
@@ -37,6 +39,7 @@ class Standing:
     born: int = 0
     model: str = ""
     technique: str = ""
+    suspended: Suspension | None = None
 
     @property
     def name(self) -> str:
@@ -71,13 +74,16 @@ class Standing:
             "born": self.born,
         }
         offer = {"model": self.model, "technique": self.technique}
-        return plain | {name: told for name, told in offer.items() if told}
+        plain |= {name: told for name, told in offer.items() if told}
+        return plain | ({"suspended": self.suspended.as_dict()} if self.suspended else {})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Standing:
         """Read the JSON form."""
+        plain = {name: value for name, value in data.items() if name not in ("query", "suspended")}
+        why = data.get("suspended")
         return cls(
-            **{"asked": asked(data["query"]), **{k: v for k, v in data.items() if k != "query"}}
+            asked=asked(data["query"]), suspended=Suspension(**why) if why else None, **plain
         )
 
 
@@ -90,7 +96,7 @@ class Listed:
 
     @property
     def status(self) -> str:
-        """Running or paused; waiting while its change is in the inbox."""
+        """Running, paused or suspended; waiting while its change is in the inbox."""
         return self.standing.status if self.in_force else "waiting"
 
 

@@ -17,9 +17,10 @@ from streamgauge.engine import shard as shards
 from streamgauge.engine import state as wire
 from streamgauge.engine.commit import commit
 from streamgauge.engine.shard import Receipt
-from streamgauge.kernel.errors import StateTooOld, StreamgaugeError
+from streamgauge.kernel.errors import EngineFailure, StateTooOld, StreamgaugeError
 from streamgauge.kernel.files import write_whole
 from streamgauge.kernel.wire import pack
+from streamgauge.log.attempts import found_failures, note_failures
 from streamgauge.log.commits import home_after, remove_unlisted, state_files
 from streamgauge.log.home import CLEARED, Home
 from streamgauge.log.journal import Journal, home_for
@@ -105,12 +106,36 @@ def _replay(
     for stop in _stops(epochs, start, damaged):
         begun = time.perf_counter()
         epochs.notes.seen()
+        _suspend(epochs, scratch, stop)
         count = home_for(scratch, Journal(scratch).page(stop)).shards
         receipts = [shards.run(scratch, k, start, stop) for k in range(count)]
+        if failed := [why for receipt in receipts for why in receipt.failed]:
+            raise EngineFailure(
+                f"epoch {stop} cannot be computed again",
+                f"a query fails in it that did not when it was committed: {failed[0]['why']}",
+                "restore the file from a copy",
+            )
         found[stop] = start, receipts, time.perf_counter() - begun
         commit(scratch, *found[stop])
         start = stop
     return found
+
+
+def _suspend(epochs: Epochs, scratch: Home, stop: int) -> None:
+    """Let a replay leave out the queries that were suspended in an epoch.
+
+    Its commit says which; where that is damaged, the page after it.
+    """
+    told = epochs.commits.get(stop)
+    if told is not None:
+        found = told.get("suspended", [])
+    elif stop < Journal(epochs.home).last():
+        changes = Journal(epochs.home).page(stop + 1).changes
+        found = [record for record in changes if record["do"] == "suspend"]
+    else:
+        found = []
+    if found:
+        note_failures(scratch, stop, found)
 
 
 def _stops(epochs: Epochs, start: int, damaged: Iterable[Finding]) -> list[int]:
@@ -158,6 +183,8 @@ def _put_commit(
 ) -> None:
     """Put a commit in its place, with the files that it lists."""
     home, stop = epochs.home, receipts[0].epoch
+    if found := found_failures(scratch, stop):
+        note_failures(home, stop, found)
     names = [name for receipt in receipts for name in receipt.files]
     if stop == epochs.committed:
         names += [name for receipt in receipts for name in receipt.state]

@@ -32,7 +32,7 @@ from streamgauge.server.shapes import NAME_LENGTH, said
 
 router = APIRouter(tags=["queries"])
 
-STATES = ("met", "broken", "degraded", "paused", "waiting")
+STATES = ("met", "broken", "degraded", "suspended", "paused", "waiting")
 # Who widens a bar from outside: the contract is not met, and the query is not to blame.
 OUTSIDE = frozenset(("interruption", "late rows"))
 # Thousands of queries take seconds to read while the job is busy.
@@ -46,7 +46,7 @@ TRAIL_EPOCHS = 60
 # Answers to different requests that are kept ready, and bytes from which they are squeezed.
 MOST_KEPT = 4
 SQUEEZE_BYTES = 4096
-State = Literal["met", "broken", "degraded", "paused", "waiting"]
+State = Literal["met", "broken", "degraded", "suspended", "paused", "waiting"]
 Newest = tuple[int, dict[str, list[Answer]]]
 Order = Literal["name", "widest", "newest"]
 
@@ -227,6 +227,8 @@ def state_of(item: Listed, answer: Answer | None, held: Held | None) -> str:
     """One of STATES: waiting until in force and answered, degraded by what is outside a query."""
     if not item.in_force:
         return "waiting"
+    if item.standing.suspended is not None:
+        return "suspended"
     if item.standing.status == "paused":
         return "paused"
     if held is not None:

@@ -256,7 +256,10 @@ class Chronicle:
             happened.setdefault(_change(before.get(new.name), new), []).append(new)
         happened["query dropped"] = gone
         for event, standings in happened.items():
-            if event:
+            if event == "query suspended":
+                for s in standings[:MOST]:
+                    note(event, level="error", epoch=number, query=s.name, why=s.suspended)
+            elif event:
                 _note_many(event, number, [(s.name, s.version) for s in standings])
         self._known = dict(after)
         # A new version begins well: groups of the old one are not heard of again.
@@ -328,6 +331,9 @@ class Chronicle:
         self._agents = now
 
 
+_SWITCHED = {"paused": "query paused", "suspended": "query suspended"}
+
+
 def _change(old: Standing | None, new: Standing) -> str:
     """What happened to a query that is there now; nothing when it is as it was."""
     if old is None or old.id != new.id:
@@ -335,7 +341,7 @@ def _change(old: Standing | None, new: Standing) -> str:
     if old.version != new.version:
         return "query altered"
     if old.status != new.status:
-        return "query paused" if new.status == "paused" else "query resumed"
+        return _SWITCHED.get(new.status, "query resumed")
     return ""
 
 

@@ -29,7 +29,7 @@ router = APIRouter(tags=["queries"])
 # Newest answers that a query is listed with; all are at answers/latest.
 GROUPS = 10
 IfMatch = Annotated[str | None, Header(description='The version, quoted: "3".')]
-Status = Literal["running", "paused", "waiting"]
+Status = Literal["running", "paused", "suspended", "waiting"]
 
 
 def as_dict(item: Listed, answers: list[Answer], reasons: Reasons) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def pause(name: Name, desk: AtDesk, _caller: Author, if_match: IfMatch = None) -
 
 @router.post("/queries/{name}/resume", response_model=QueryShape)
 def resume(name: Name, desk: AtDesk, _caller: Author, if_match: IfMatch = None) -> Response:
-    """Check a paused query again."""
+    """Run a paused or suspended query again."""
     _change(desk, "resume", name, if_match)
     return _one(desk, name)
 

@@ -123,7 +123,11 @@ class WaitingShape(BaseModel):
 
 
 class QueryShape(BaseModel):
-    """A standing query; status is running, paused, or waiting until a change is in force."""
+    """A standing query.
+
+    `status` is running, paused, suspended, or waiting until a change is in force. `note` says why a
+    query is suspended, or what its answers miss.
+    """
 
     name: str
     answers: str

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from itertools import chain, repeat
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamgauge.engine.commit import commit
+from streamgauge.engine.settling import settled
 from streamgauge.engine.shard import Receipt
 from streamgauge.engine.spark.checkpoints import Checkpoints
 from streamgauge.engine.spark.session import open_session
@@ -18,6 +21,10 @@ from streamgauge.kernel.errors import EngineFailure
 from streamgauge.kernel.time import Duration
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, home_for
+
+
+def _receipts(rows: Sequence[Row]) -> list[Receipt]:
+    return [Receipt.from_bytes(bytes(row["data"])) for row in rows]
 
 
 class SparkEngine:
@@ -60,6 +67,7 @@ class SparkEngine:
             "max_rows": str(max_rows),
             "keep_answers": "" if keep_answers is None else str(keep_answers),
             "memory": "" if home.memory is None else str(home.memory),
+            "query_timeout": f"{home.query_timeout} s",
             "exchange": {True: "yes", False: "no", None: ""}[exchange],
         }
         self.checkpoints = Checkpoints(home, checkpoint)
@@ -107,10 +115,11 @@ class SparkEngine:
         rows = batch.collect()
         if not rows:
             return
-        found = [Receipt.from_bytes(bytes(row["data"])) for row in rows]
-        receipts = sorted(found, key=lambda receipt: receipt.shard)
+        began, stop = rows[0]["start"], rows[0]["stop"]
+        attempts = chain([rows], (batch.collect() for _ in repeat(None)))
+        receipts = settled(self.home, stop, lambda: _receipts(next(attempts)))
         now = time.perf_counter()
-        commit(self.home, rows[0]["start"], receipts, now - self._seen)
+        commit(self.home, began, receipts, now - self._seen)
         self._seen = now
 
     def stop(self) -> None:

@@ -22,7 +22,7 @@ from streamgauge.engine.slices import Slice, slices
 from streamgauge.kernel.allowed import Allowed
 from streamgauge.kernel.collection import set_aside
 from streamgauge.kernel.errors import EngineFailure
-from streamgauge.log.home import Home
+from streamgauge.log.home import QUERY_TIMEOUT, Home
 from streamgauge.log.journal import Journal, home_for
 
 NAME = "streamgauge_journal"
@@ -125,7 +125,12 @@ class JournalReader(DataSourceStreamReader):
             assert isinstance(partition, Share)
             mine = attempt(self.application)
             receipt = shard.run(
-                self.home, partition.shard, partition.start, partition.stop, attempt=mine
+                self.home,
+                partition.shard,
+                partition.start,
+                partition.stop,
+                attempt=mine,
+                expendable=True,
             )
             rows = [(partition.shard, RECEIPT, receipt.to_bytes())]
         set_aside()
@@ -177,7 +182,7 @@ class Fold:
         home = home_of(self.options)
         ordered = [sent[part] for part in sorted(sent)]
         mine = attempt(self.options.get("application", ""))
-        receipt = shard.run(home, number, start, stop, ordered, mine)
+        receipt = shard.run(home, number, start, stop, ordered, mine, expendable=True)
         set_aside()
         yield from _batches([(number, RECEIPT, receipt.to_bytes())], start, stop)
 
@@ -197,6 +202,7 @@ def home_of(options: dict[str, str]) -> Home:
         shards=int(options["shards"]),
         allowed=allowed,
         memory=int(memory) if memory else None,
+        query_timeout=options.get("query_timeout", QUERY_TIMEOUT),
         spread=options.get("spread") == "yes",
     )
 

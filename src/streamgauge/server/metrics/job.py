@@ -45,7 +45,7 @@ def _spared(home: HomeReading) -> float | None:
 def _by_status(home: HomeReading) -> Iterator[tuple[tuple[str], int]]:
     asked = (s for s in home.registry.queries.values() if not is_shadow(s.name))
     status = Counter(standing.status for standing in asked)
-    for name in ("running", "paused"):
+    for name in ("running", "paused", "suspended"):
         yield (name,), status[name]
 
 

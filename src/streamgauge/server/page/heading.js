@@ -35,7 +35,7 @@ export function header(name, about, first) {
 
   function offered() {
     if (about.role === "reader") return [];
-    const verb = query.status === "paused" ? "resume" : "pause";
+    const verb = query.status === "paused" || query.status === "suspended" ? "resume" : "pause";
     return [
       el("button", { onclick: () => act(verb) }, verb === "pause" ? "Pause" : "Resume"),
       el("a", { class: "button", href: `#/editor/${encodeURIComponent(name)}` }, "Edit"),
@@ -50,7 +50,7 @@ export function header(name, about, first) {
   function update(found) {
     query = found;
     if (judged.state === "waiting" && found.waiting) judged = { state: "waiting", why: found.waiting.text };
-    const said = `${found.status} ${found.version} ${found.cadence} ${found.contract.words}`;
+    const said = `${found.status} ${found.note} ${found.version} ${found.cadence} ${found.contract.words}`;
     if (said !== drawn) {
       drawn = said;
       put(buttons, offered());
@@ -65,7 +65,7 @@ export function header(name, about, first) {
   /** Say the state of its answers: {state, why}. */
   function judge(found) {
     judged = found;
-    const shown = query.status === "running" ? judged : { state: query.status, why: query.status === "waiting" ? "in force with the next epoch" : "" };
+    const shown = query.status === "running" ? judged : { state: query.status, why: whyNot(query) };
     const said = `${shown.state} ${shown.why}`;
     if (state.dataset.said === said) return;
     state.dataset.said = said;
@@ -78,6 +78,12 @@ export function header(name, about, first) {
     trouble, question, el("div", { class: "summary sheet" }, newest, facts),
   );
   return { node, newest, update, judge, tell };
+}
+
+/** Why a query does not run as it was asked to. */
+function whyNot(query) {
+  if (query.status === "suspended") return query.note;
+  return query.status === "waiting" ? "in force with the next epoch" : "";
 }
 
 function confirmed(name, go) {

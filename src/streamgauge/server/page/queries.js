@@ -226,6 +226,7 @@ function beneath(record) {
 
 function because(record, records) {
   if (record.state === "waiting") return record.answer === null ? "" : "change not in force yet";
+  if (record.state === "suspended") return "failed: open it to see why";
   if (record.audit === "alarm") return "the auditor raised an alarm";
   if (record.state === "met" || record.state === "paused") return AUDITED[record.audit] ?? "";
   if (record.kind === "rows") return record.answer?.share < 1 ? `looked at ${percent(record.answer.share)}` : "late rows are missing";

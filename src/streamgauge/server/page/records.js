@@ -39,7 +39,7 @@ export class Records {
       const told = answerOf(board, i);
       // A board has all answers up to its epoch; the worst of its groups may be an older one.
       const ahead = record.answer !== null && record.answer.epoch > board.epoch;
-      const still = board.states[i] === "paused" || (board.states[i] === "waiting" && told !== null);
+      const still = board.states[i] === "paused" || board.states[i] === "suspended" || (board.states[i] === "waiting" && told !== null);
       if (!ahead) {
         if (told !== null && record.kind === "numbers") extend(record, told);
         record.answer = told;
@@ -64,7 +64,7 @@ export class Records {
     if (!same) record.trail = [];
     extend(record, answer);
     record.answer = answer;
-    if (record.state !== "paused") record.state = stateOf(answer);
+    if (record.state !== "paused" && record.state !== "suspended") record.state = stateOf(answer);
     return record.name;
   }
 

@@ -10,6 +10,7 @@ export const STATES = {
   met: { word: "met", tone: "good" },
   broken: { word: "not met", tone: "bad" },
   degraded: { word: "degraded", tone: "warn" },
+  suspended: { word: "suspended", tone: "bad" },
   paused: { word: "paused", tone: "faint" },
   waiting: { word: "waiting", tone: "faint" },
 };

@@ -13,8 +13,9 @@ from streamgauge.contracts.bars import sides_of
 from streamgauge.contracts.estimate import Estimate
 from streamgauge.engine.due import due_ticks
 from streamgauge.engine.pieces import Given
-from streamgauge.engine.progress import UNSTARTED, StreamRun, frontier
+from streamgauge.engine.progress import StreamRun, frontier
 from streamgauge.engine.store import Store, empty_store, with_history, with_rows
+from streamgauge.engine.stream_inputs import UNSTARTED
 from streamgauge.kernel.keys import items, keys
 from streamgauge.kernel.time import HOUR
 from streamgauge.log.home import Home

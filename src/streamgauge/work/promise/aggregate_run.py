@@ -12,8 +12,9 @@ from streamgauge.contracts.bars import sides_of
 from streamgauge.contracts.causes import PROMISING
 from streamgauge.engine.due import due_ticks
 from streamgauge.engine.pieces import Given
-from streamgauge.engine.progress import UNSTARTED, StreamRun
+from streamgauge.engine.progress import StreamRun
 from streamgauge.engine.store import with_rows
+from streamgauge.engine.stream_inputs import UNSTARTED
 from streamgauge.log.journal import Page
 from streamgauge.operators.emission import (
     CADENCES,

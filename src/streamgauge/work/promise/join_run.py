@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.engine.coverage import with_coverage
-from streamgauge.engine.progress import UNSTARTED, StreamRun, frontier
+from streamgauge.engine.progress import StreamRun, frontier
 from streamgauge.engine.row_answers import RowsGiven
 from streamgauge.engine.store import Store, empty_store, merged, with_history, with_rows
+from streamgauge.engine.stream_inputs import UNSTARTED
 from streamgauge.kernel.keys import items, keys
 from streamgauge.kernel.wire import Array
 from streamgauge.log.home import Home

@@ -9,9 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.contracts.causes import PROMISING
-from streamgauge.engine.progress import UNSTARTED, StreamRun
+from streamgauge.engine.progress import StreamRun
 from streamgauge.engine.rows import as_numbers
 from streamgauge.engine.store import Store, empty_store, with_history
+from streamgauge.engine.stream_inputs import UNSTARTED
 from streamgauge.kernel.hashing import hash_words
 from streamgauge.kernel.keys import items, keys
 from streamgauge.kernel.time import HOUR

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamgauge.engine.progress import UNSTARTED
 from streamgauge.engine.store import Store
+from streamgauge.engine.stream_inputs import UNSTARTED
 from streamgauge.kernel.keys import items, keys
 from streamgauge.kernel.wire import Array
 from streamgauge.operators.delta import Delta

@@ -13,10 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamgauge.engine.coverage import with_coverage
-from streamgauge.engine.progress import UNSTARTED, StreamRun, frontier
+from streamgauge.engine.progress import StreamRun, frontier
 from streamgauge.engine.row_answers import RowsGiven
 from streamgauge.engine.selected import selected
 from streamgauge.engine.store import Store, empty_store, merged, widened, with_history, with_rows
+from streamgauge.engine.stream_inputs import UNSTARTED
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page
 from streamgauge.operators.delta import Delta, consolidated, joined

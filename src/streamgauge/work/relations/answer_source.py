@@ -19,8 +19,9 @@ import pyarrow as pa
 from streamgauge.contracts.contract import TOLERANCES
 from streamgauge.engine.naming import Series
 from streamgauge.engine.pieces import Given
-from streamgauge.engine.progress import StreamRun, StreamState
+from streamgauge.engine.progress import StreamRun
 from streamgauge.engine.reading import Brought
+from streamgauge.engine.stream_inputs import StreamState
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Page

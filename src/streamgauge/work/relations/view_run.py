@@ -15,7 +15,7 @@ from streamgauge.engine.distribution import columns_of as columns_of_input
 from streamgauge.engine.distribution import logged_input
 from streamgauge.engine.logged_rows import owners_by
 from streamgauge.engine.operator import Site
-from streamgauge.engine.progress import UNSTARTED, StreamRun, frontier
+from streamgauge.engine.progress import StreamRun, frontier
 from streamgauge.engine.row_answers import RowsGiven
 from streamgauge.engine.store import (
     Store,
@@ -25,6 +25,7 @@ from streamgauge.engine.store import (
     with_history,
     with_rows,
 )
+from streamgauge.engine.stream_inputs import UNSTARTED
 from streamgauge.log.journal import Page
 from streamgauge.operators.delta import Delta, consolidated, joined
 from streamgauge.operators.order_rows import places

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from streamgauge.engine.distribution import LOCAL
-from streamgauge.engine.progress import UNSTARTED, StreamRun
+from streamgauge.engine.progress import StreamRun
 from streamgauge.engine.selected import selected
 from streamgauge.engine.store import Store, empty_store, widened, with_rows
+from streamgauge.engine.stream_inputs import UNSTARTED
 from streamgauge.log.home import Home
 from streamgauge.operators.predicate_index import PredicateIndex
 from streamgauge.plan.nodes import Named

@@ -62,6 +62,15 @@ class Top(NamedTuple):
     epoch: int = 0
 
 
+def dropped(last: Top | None, who: tuple[int, int], texts: Sequence[str]) -> list[str]:
+    """Items of the last list of a query that are not in the next."""
+    # Another version has given nothing yet.
+    if last is None or (last.query, last.version) != who:
+        return []
+    now = set(texts)
+    return [text for text in last.texts if text not in now]
+
+
 def remembered_item(row: Sequence[float], epoch: int) -> list[float]:
     """An item of a list, as answers are remembered."""
     cell = [0.0] * MEMORY

@@ -52,6 +52,7 @@ from streamgauge.work.summaries.answers import (
     Answers,
     Asking,
     Top,
+    dropped,
     gone_item,
     item_text,
     remembered_item,
@@ -448,19 +449,10 @@ class SummaryOperator(Paned):
                 rows.append(row)
                 texts.append(self._item_text(group, item, bench))
         who = asking.standing.id, asking.standing.version
-        gone = self._dropped(who, texts)
+        gone = dropped(self.tops.get(who[0]), who, texts)
         self.tops[asking.standing.id] = Top(*who, rows, texts, epoch)
         given.add(rows, texts)
         given.add([gone_item(asking.standing.id, tick, covered)] * len(gone), gone)
-
-    def _dropped(self, who: tuple[int, int], texts: list[str]) -> list[str]:
-        """Items of the last list of a query that are not in the next."""
-        last = self.tops.get(who[0])
-        # Another version has given nothing yet.
-        if last is None or (last.query, last.version) != who:
-            return []
-        now = set(texts)
-        return [text for text in last.texts if text not in now]
 
     def _item_text(self, group: int, item: Any, bench: Bench) -> str:
         name, plain = self.key.x, item.item() if isinstance(item, np.generic) else item
