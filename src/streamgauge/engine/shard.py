@@ -143,7 +143,7 @@ def run(
     attempt = attempt or own_attempt()
     turns = Turns(home, shard, stop, attempt, since=start + 1, expendable=expendable)
     with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger), turns:
-        return _run(home, shard, start, stop, begun, sent, attempt, turns)
+        return _run(home, shard, start, stop, begun, sent, attempt)
     failed = [failure.as_dict() for failure in turns.failures]
     return Receipt(shard, stop, 0, 0, 0, 0, time.perf_counter() - begun, failed=failed)
 
@@ -171,14 +171,13 @@ def _run(
     begun: float,
     sent: Sequence[bytes] | None,
     attempt: str,
-    turns: Turns,
 ) -> Receipt:
     suspensions = found_failures(home, stop, trial=True)
     running = _at_start(home, shard, start, suspensions)
     journal = Journal(home)
     rows = answers = late = 0
     files: dict[str, int] = {}
-    turns.check()
+    check()
     for number in range(start + 1, stop + 1):
         page = with_suspensions(journal.page(number), suspensions)
         rows += sum(segment.rows for segment in page.segments)
