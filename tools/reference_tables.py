@@ -15,6 +15,8 @@ from pathlib import Path
 from streamgauge.server.metrics.metric import MetricGroup
 from streamgauge.server.metrics.table import EVERY, GROUPS
 from streamgauge.server.prometheus import dashboard
+from streamgauge.sources.source_kind import SourceKind
+from streamgauge.sources.table import DECLARED
 from streamgauge.targets.table import KINDS
 from streamgauge.targets.target_kind import TargetKind
 
@@ -54,7 +56,7 @@ def _not_drawn() -> str:
 def targets() -> str:
     """All kinds of targets, of alerts and of sinks."""
     head = line(("target", "of", "what arrives"))
-    rows = [line((f"`{k.written}`".replace("|", "\\|"), _goods(k), k.text)) for k in KINDS.values()]
+    rows = [line((_code(k.written), _goods(k), k.text)) for k in KINDS.values()]
     return "\n".join((head, "|---|---|---|", *rows)) + "\n"
 
 
@@ -64,10 +66,41 @@ def _goods(kind: TargetKind) -> str:
     )
 
 
+def sources() -> str:
+    """All kinds of sources as statements have them, with the options of each."""
+    head = line(("source", "rows", "options"))
+    rows = [line((_code(kind.written), _rows_of(kind), _forms(kind))) for kind in DECLARED.values()]
+    return "\n".join((head, "|---|---|---|", *rows)) + "\n"
+
+
+def _forms(kind: SourceKind) -> str:
+    return ", ".join(_code(option.form) for option in kind.options if option.written) or "-"
+
+
+def _rows_of(kind: SourceKind) -> str:
+    return kind.text + (f" [How to](../how-to/{kind.how_to})." if kind.how_to else "")
+
+
+def _code(text: str) -> str:
+    return f"`{text}`".replace("|", "\\|")
+
+
+def source_keys() -> str:
+    """All kinds of sources as project files have them."""
+    rows = [line((f"`{name}`", _keys(kind), _rows_of(kind))) for name, kind in DECLARED.items()]
+    return "\n".join((line(("kind", "keys", "rows")), "|---|---|---|", *rows)) + "\n"
+
+
+def _keys(kind: SourceKind) -> str:
+    return ", ".join(f"`{key}`" for key in kind.keys if key != "kind") or "-"
+
+
 # The page, the name of its part, and what makes it.
 PARTS: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("metrics.md", "metrics", metrics),
     ("language.md", "targets", targets),
+    ("language.md", "sources", sources),
+    ("project-file.md", "sources", source_keys),
 )
 
 

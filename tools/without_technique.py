@@ -43,8 +43,16 @@ def without(tree: Path, name: str) -> list[str]:
     left = [line for line in lines if f'"streamgauge.work.{name}.' not in line]
     assert len(left) < len(lines), f"no line of {LIST} names {name}"
     (tree / LIST).write_text("".join(left), encoding="utf-8")
+    _forget_faults(tree / "tests/faults.toml", f"{WORK}/{name}/")
     named = re.compile(r'^    (?:name|technique: ClassVar\[str\]) = "([^"]+)"', re.MULTILINE)
     return sorted(set(named.findall(code)))
+
+
+def _forget_faults(path: Path, folder: str) -> None:
+    """Leave out the faults that are planted in a folder."""
+    parts = path.read_text(encoding="utf-8").split("[[fault]]\n")
+    left = [part for part in parts if f'file = "{folder}' not in part]
+    path.write_text("[[fault]]\n".join(left), encoding="utf-8")
 
 
 def noted(options: Sequence[str]) -> dict[str, list[str]]:

@@ -70,8 +70,7 @@ class StandingQuery:
     """A handle on one registered query."""
 
     def __init__(self, gauge: Gauge, name: str) -> None:
-        self.gauge = gauge
-        self.name = name
+        self.gauge, self.name = gauge, name
 
     @property
     def standing(self) -> Standing:
@@ -135,11 +134,10 @@ class Gauge(Tables, Reader):
     >>> import tempfile, streamgauge as sg
     >>> gauge = sg.connect(tempfile.mkdtemp(), engine="local")
     >>> gauge.stream("plant", source=sg.plant(n_sensors=4), key="series", time="ts")
-    >>> heat = sg.Query("heat", "plant", sg.avg("value"), window=sg.Latest(), answer=sg.every(60))
-    >>> _ = gauge.register(heat)
+    >>> _ = gauge.register(sg.Query("heat", "plant", sg.avg("value"), window=sg.Latest()))
     >>> print(gauge.explain("heat"))
     heat version 1, running, from the next epoch
-    Answer every 1 min                    owed exact
+    Answer on change                      owed exact
       Latest avg(value) of all series     spends 0, shard 0 of 1, not shared
         Scan plant (series, ts, value)    plant, tick 1 s, late rows dropped
     error by cause: late rows
@@ -148,12 +146,10 @@ class Gauge(Tables, Reader):
 
     def __init__(self, home: Home, job: Job) -> None:
         super().__init__(home)
-        self._job = job
+        self._job, self._lock = job, ExitStack()
         self._engine: Engine | None = None
         self._feeds = Feeds(home, lambda: self._session, job.checkpoint)
-        self._sinks = Sinks(home)
-        self._refreshing = Refreshing(home, self.session)
-        self._lock = ExitStack()
+        self._sinks, self._refreshing = Sinks(home), Refreshing(home, self.session)
         self._seen, self._expected = Journal(home).last(), expected_registry(home)
 
     def stream(
@@ -244,6 +240,10 @@ class Gauge(Tables, Reader):
     def drop(self, *names: str) -> None:
         """Forget queries."""
         self._submit({"do": "drop", "names": list(names)})
+
+    def rescale(self, shards: int) -> None:
+        """Run on another number of shards from the next epoch on; answers stay as they are."""
+        self._submit({"do": "rescale", "shards": shards})
 
     def advance(self, stream: str, to: InstantLike) -> None:
         """Say that no row before an instant is to come, so that waiting checks are answered."""
@@ -473,7 +473,7 @@ def connect(
     master
         Spark master; all local cores when None.
     shards
-        Shares of the work, fixed when the home is made. Default: one per core; 1 on one thread.
+        Shares of the work of a new home, see `rescale`. Default: one per core; 1 on one thread.
     max_rows
         Rows a stream may put into one epoch.
     settings
@@ -493,8 +493,7 @@ def connect(
     query_timeout
         How long a query may work on one epoch before it is suspended, in seconds or as "10 min".
     """
-    if _MASTER.match(str(home)):
-        home, master = "gauge-home", str(home)
+    home, master = ("gauge-home", str(home)) if _MASTER.match(str(home)) else (home, master)
     job = Job(engine, master, max_rows, settings, checkpoint, keep_answers, exchange)
     shards = shards or (os.cpu_count() or 1 if engine == "spark" else 1)
     opens = partial(Home.open, home, shards=shards, allowed=Allowed.of(allow_functions))

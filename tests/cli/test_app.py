@@ -21,9 +21,9 @@ pytestmark = pytest.mark.slow
 
 COMMANDS = (
     "demo", "run", "serve", "token", "plan", "plan-capacity", "sql", "register", "ls", "show",
-    "answers", "alter", "pause", "resume", "drop", "explain", "streams", "agents", "alerts",
-    "sinks", "audit", "edge", "capture", "dead-letters", "export", "clear", "check", "doctor",
-    "jars", "bench",
+    "answers", "alter", "pause", "resume", "drop", "rescale", "explain", "streams", "agents",
+    "alerts", "sinks", "audit", "edge", "capture", "dead-letters", "export", "clear", "check",
+    "doctor", "jars", "bench",
 )  # fmt: skip
 # What works beside a home, or before there is one.
 HOMELESS = ("bench", "capture", "edge", "jars")

@@ -15,7 +15,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     return undisturbed_run(tmp_path_factory.mktemp("undisturbed"), n_files=8)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with running(tmp_path_factory.mktemp("cluster")) as cluster:
         yield cluster

@@ -92,6 +92,67 @@ def test_a_metric_is_a_file_and_a_line(copy: Path, run: Run) -> None:
     assert "- `streamgauge_toy_streams`\n" in page
 
 
+USE_SOURCE = """
+from pathlib import Path
+import streamgauge as sg
+from click.testing import CliRunner
+from streamgauge.checks.waiting import wait_until
+from streamgauge.cli.app import main
+from streamgauge.kernel.errors import ParseError
+from streamgauge.language.complete import complete
+from streamgauge.language.parse import parse
+from streamgauge.language.render import render
+from streamgauge.sources.kinds.counter import counter
+
+TEXT = "CREATE STREAM said FROM COUNTER TIME ts COUNT 4"
+assert render(parse(TEXT)) == TEXT
+begun = "CREATE STREAM said FROM COU"
+assert [word.word for word in complete(begun, len(begun)).words] == ["COUNTER"]
+for word in ("COUNTER", "COUNT"):
+    try:
+        parse(TEXT.replace(f"{word} ", f"{word[:-1]}X "))
+    except ParseError as error:
+        assert f"did you mean {word}?" in str(error), error
+    else:
+        raise AssertionError(word)
+Path("streamgauge.toml").write_text(
+    '[gauge]\\nhome = "home"\\nengine = "local"\\n'
+    '[streams.project]\\nsource = { kind = "counter", count = 4 }\\ntime = "ts"\\n'
+)
+done = CliRunner().invoke(main, ["run", "--once"])
+assert done.exit_code == 0, done.output
+project = Path("streamgauge.toml")
+project.write_text(project.read_text().replace("count =", "cuont ="))
+done = CliRunner().invoke(main, ["run", "--once"])
+assert "did you mean 'count'?" in done.output, done.output
+with sg.connect("home", engine="local") as gauge:
+    gauge.sql(TEXT)
+    gauge.stream("python", counter(4), time="ts")
+    for name in ("said", "python", "project"):
+        asked = f"SELECT SUM(n) FROM {name} [RANGE UNBOUNDED] ON CHANGE"
+        gauge.sql(f"CREATE QUERY {name}_sum AS {asked}")
+    print(gauge.sql("SHOW STREAMS"), gauge.sql("EXPLAIN said_sum"))
+    # The last number waits for its tick to close.
+    wanted = {"said_sum": 3.0, "python_sum": 3.0, "project_sum": 3.0}
+    gauge.start()
+    wait_until(lambda: {a.query: a.value for a in gauge.latest()} == wanted, 60, what="answers")
+    gauge.stop()
+"""
+
+
+def test_a_source_is_a_file_and_a_line(copy: Path, run: Run) -> None:
+    before = '    "streamgauge.sources.kinds.dataframe",\n'
+    line = '    "streamgauge.sources.kinds.counter",\n'
+    add(copy, "sources/kinds/counter.py", "sources/table.py", before, line)
+    told = run("-c", USE_SOURCE)
+    assert "counter" in told
+    written = run(str(copy / "tools" / "reference_tables.py"), "--write")
+    assert written == "language.md\nproject-file.md\n"
+    pages = [(copy / "docs" / "reference" / name).read_text("utf-8") for name in written.split()]
+    assert "| `COUNTER` | Whole numbers from 0, one a second. | `COUNT n` |" in pages[0]
+    assert "| `counter` | `count` | Whole numbers from 0, one a second. |" in pages[1]
+
+
 USE_TARGET = """
 import json
 from pathlib import Path
@@ -117,7 +178,8 @@ except ParseError as error:
     assert "did you mean FOLDER?" in str(error), error
 Path("in").mkdir()
 Path("in/a.csv").write_text("ts,value\\n2026-01-01T00:00:01Z,2\\n2026-01-01T00:00:02Z,3\\n")
-with sg.connect("home", engine="local") as gauge:
+Path("shared").mkdir()
+with sg.connect("home", engine="local", data_roots=["shared"]) as gauge:
     gauge.sql("CREATE STREAM plant (ts TIME, value FLOAT) FROM FILES 'in' FORMAT csv TIME ts")
     gauge.sql("CREATE QUERY heat AS SELECT SUM(value) FROM plant [NOW] EVERY 1 SECOND")
     gauge.sql(f"{ALERT}; {SINK}")
@@ -145,6 +207,9 @@ with sg.connect("home", engine="local") as gauge:
         print(client.get("/v1/targets").json()["kinds"]["folder"])
         made = {"name": "warm", "query": "heat", "when": "certainly above", "level": 1.0,
                 "targets": [{"kind": "folder", "address": "alerts"}]}
+        answer = client.post("/v1/alerts", json=made)
+        assert answer.status_code == 422, "a client names no directory outside the data roots"
+        made["targets"][0]["address"] = str(Path("shared").absolute())
         answer = client.post("/v1/alerts", json=made)
         assert answer.status_code == 201, answer.text
 (crossing,) = (json.loads(path.read_text()) for path in Path("alerts").glob("*.json"))

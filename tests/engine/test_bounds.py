@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,10 +36,17 @@ def compare(found: Iterable[Answer], expected: Iterable[Answer]) -> None:
     assert len(one) == len(other), f"found {len(one)}, expected {len(other)}: {longer[0]!r}"
 
 
-def texts(root: Path, workload: Workload, *, shards: int = 1, forget: bool = False) -> list[str]:
+def texts(
+    root: Path,
+    workload: Workload,
+    *,
+    shards: int = 1,
+    forget: bool = False,
+    others: Sequence[int] = (),
+) -> list[str]:
     """All answers as they are written, but for the epoch."""
-    home = Path(tempfile.mkdtemp(dir=root))
-    found = replay(home, workload.stream, workload.pages, shards=shards, forget=forget)
+    home, pages = Path(tempfile.mkdtemp(dir=root)), workload.pages
+    found = replay(home, workload.stream, pages, shards=shards, forget=forget, others=others)
     return sorted(repr(replace(answer, epoch=0)) for answer in found)
 
 
@@ -68,6 +75,15 @@ def test_answers_do_not_depend_on_shards_or_restarts(life: DeferredLife, shards:
         workload = life.placed(Path(directory))
         one = texts(Path(directory), workload)
         assert texts(Path(directory), workload, shards=shards, forget=True) == one
+
+
+@settings(max_examples=examples(8))
+@given(life=bounded_lives(), others=st.lists(st.integers(1, 4), min_size=2, max_size=3))
+def test_answers_do_not_depend_on_rescales(life: DeferredLife, others: list[int]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        workload = life.placed(Path(directory))
+        one = texts(Path(directory), workload)
+        assert texts(Path(directory), workload, others=others) == one
 
 
 @settings(max_examples=8)

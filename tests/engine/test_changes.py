@@ -178,3 +178,21 @@ def test_a_query_more_takes_as_many_calls_beside_few_as_beside_many(
     few, lots = found
     # Searches among queries in order look at some more of them.
     assert 0 < lots < few + 100
+
+
+def test_births_are_known_as_if_all_were_compiled_anew(tmp_path: Path) -> None:
+    found: list[list[dict[int, int]]] = [[], []]
+    for reload in (False, True):
+        gauge = begun(tmp_path / str(reload), 1)
+        (tmp_path / "none").mkdir(exist_ok=True)
+        gauge.sql(DECLARED.format(rows=tmp_path / "none").replace("STREAM s", "STREAM other"))
+        for step in range(6):
+            change(gauge, step)
+            if reload:
+                shard.forget(gauge.home)
+            stepped(gauge, step)
+            runs = shard._RUNNING[gauge.home.path, 0].runs
+            found[reload] += [dict(sorted(run.state.births.items())) for run in runs.values()]
+        shard.forget(gauge.home)
+    assert found[False] == found[True]
+    assert len(found[False][-2]) > 2

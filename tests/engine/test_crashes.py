@@ -15,7 +15,7 @@ from streamgauge.engine import state_files
 from streamgauge.engine.lander import Lander
 from streamgauge.log import inbox
 from streamgauge.log.journal import Journal
-from streamgauge.results.change_log import as_answers
+from streamgauge.results.change_log import as_answers, epochs_after
 from streamgauge.sources.plant import Plant, PlantWriter
 from tests.crashing import Killed, dying
 
@@ -137,6 +137,8 @@ def test_answers_of_an_epoch_that_is_not_committed_are_not_seen(
     assert list(gauge.home.answers(epoch + 1, 0).parent.glob("*.arrow"))
     assert gauge.answers().equals(seen)
     assert gauge.answers(since_epoch=epoch).num_rows == 0
+    # Whoever follows goes by this, and would take the epoch for done.
+    assert epochs_after(gauge.home, epoch) == []
 
 
 def test_a_half_written_file_is_never_seen(

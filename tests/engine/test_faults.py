@@ -139,6 +139,14 @@ def test_a_clash_between_processes_is_refused_by_the_job_and_told(gauge: sg.Gaug
     assert [r["message"] for r in gauge.refusals()] == ["query 'q' exists already"]
 
 
+def test_a_refusal_is_told_as_soon_as_its_page_is_committed(gauge: sg.Gauge) -> None:
+    other = sg.connect(gauge.home.path, engine="local")
+    gauge.register(ask("q"))
+    other.register(ask("q"))
+    assert gauge.step()
+    assert [r["message"] for r in gauge.refusals()] == ["query 'q' exists already"]
+
+
 def test_streams_that_cannot_be(tmp_path: Path, files: Path) -> None:
     gauge = sg.connect(tmp_path / "home", engine="local")
     (tmp_path / "empty").mkdir()

@@ -71,7 +71,7 @@ class Walk:
         # From the rows that take effect to answers.
         (StreamRun, "_check", 39, 15),
         # From the page to answers: rows are read, and those that are due are chosen.
-        (StreamRun, "advance", 98, 28),
+        (StreamRun, "advance", 99, 28),
         # And answers and state are written.
         (shard, "run", 163, 44),
     ],

@@ -423,6 +423,15 @@ def test_a_window_that_is_resized_must_still_be_reached(gauge: sg.Gauge) -> None
         gauge.resize_window("w", sg.Range("8 minutes"))
 
 
+def test_a_window_that_is_resized_is_that_of_views_too(gauge: sg.Gauge) -> None:
+    gauge.create_window("w", sg.Range("5 minutes"))
+    gauge.sql("SELECT value FROM s [w] WHERE value > 3", "high")
+    gauge.resize_window("w", sg.Range("6 minutes"))
+    assert "keeps rows of s for range 6 min" in gauge.explain("high")
+    gauge.sql("ALTER WINDOW w AS [RANGE 7 MINUTES]")
+    assert "keeps rows of s for range 7 min" in gauge.explain("high")
+
+
 def test_the_window_of_a_preference_is_part_of_the_question(gauge: sg.Gauge) -> None:
     gauge.sql(SUMMARY)
     liked = "WITH PREFERENCE DESC COUNT(value) WINDOW 2 MINUTES"

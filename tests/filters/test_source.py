@@ -242,6 +242,28 @@ def test_a_moving_bound_is_right_between_readings_that_come_when_they_like(seed:
     assert moving > 500
 
 
+def ramps_that_jump(*objects: int) -> list[Update]:
+    """All updates of objects that rise together, are read no more for a while, and jump."""
+    source, told = SourceFilter(), list[Update]()
+    for number in objects:
+        source.add(number)
+        source.offer(number, 0, 0.0)
+        source.grant(Grant(number, 1, 10.0, 0), 0)
+    for second in (*range(1, 600), 690):
+        value = 0.3 * second if second < 600 else 500.0
+        found = [source.offer(number, second * SECOND, value) for number in objects]
+        told += [update for update in found if update is not None]
+        told += source.check(second * SECOND)
+    return sorted(told, key=lambda update: (update.number, update.at))
+
+
+def test_updates_that_wait_are_those_of_all_objects() -> None:
+    """One filter for two objects tells what a filter for each would."""
+    alone = [ramps_that_jump(number) for number in (0, 1)]
+    assert all(updates[-1].value == 500.0 for updates in alone)
+    assert ramps_that_jump(0, 1) == alone[0] + alone[1]
+
+
 numbers = st.floats(-1e6, 1e6, allow_nan=False)
 steps = st.lists(
     st.one_of(

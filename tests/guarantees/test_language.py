@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -213,13 +213,16 @@ class Run:
 
     gauge: sg.Gauge
     minutes: list[Minute]
+    _given: dict[str, Given] = field(default_factory=dict)
 
-    def given(self, name: str) -> dict[Place, Answer]:
-        """Answers of a query by minute and group."""
-        table = self.gauge.answers(name)
-        found = {(a.as_of, a.group): a for a in as_answers(table)}
-        assert len(found) == table.num_rows, "each minute is answered once"
-        return found
+    def given(self, name: str) -> Given:
+        """Answers of a query by minute and group; read once, as most tests look at most queries."""
+        if name not in self._given:
+            table = self.gauge.answers(name)
+            found = {(a.as_of, a.group): a for a in as_answers(table)}
+            assert len(found) == table.num_rows, "each minute is answered once"
+            self._given[name] = found
+        return self._given[name]
 
     def valued(self, name: str) -> dict[Place, Answer]:
         """Answers of a query but those that say that a window has emptied."""

@@ -19,7 +19,7 @@ from streamgauge.engine.lanes import NO_PEAK
 from streamgauge.engine.settling import settled
 from streamgauge.kernel.allowed import NOTHING, Allowed
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal, Page, Segment
+from streamgauge.log.journal import Journal, Page, Segment, home_for
 from streamgauge.log.segments import write_parquet
 from streamgauge.results.change_log import answers, as_answers
 from streamgauge.streams.stream import Stream
@@ -27,8 +27,10 @@ from tests.kit.strategies import as_arrow
 from tests.oracles.reference import Arrival, Row
 
 
-def write_pages(home: Home, streams: Sequence[Stream], pages: Sequence[Arrival]) -> None:
-    """Write pages of some streams as a lander would."""
+def write_pages(
+    home: Home, streams: Sequence[Stream], pages: Sequence[Arrival], others: Sequence[int] = ()
+) -> None:
+    """Write pages of some streams as a lander would; each may have another number of shards."""
     journal, declared = Journal(home), {stream.name: stream for stream in streams}
     clocks = Clocks()
     peaks = clocks.peaks
@@ -41,7 +43,9 @@ def write_pages(home: Home, streams: Sequence[Stream], pages: Sequence[Arrival])
             if arrival.rows.get(stream.name)
         )
         told = clocks.of(streams, {})
-        journal.append(Page(number, 0, changes, segments, dict(peaks), {}, (), clocks=told))
+        shards = others[number % len(others)] if others else 0
+        page = Page(number, 0, changes, segments, dict(peaks), {}, (), clocks=told, shards=shards)
+        journal.append(page)
 
 
 def _segment(
@@ -70,7 +74,8 @@ def run_pages(home: Home, upto: int | None = None, *, forget: bool = False) -> N
 
 
 def _attempt(home: Home, epoch: int) -> list[shard.Receipt]:
-    return [shard.run(home, k, epoch, epoch + 1) for k in range(home.shards)]
+    shards = home_for(home, Journal(home).page(epoch + 1)).shards
+    return [shard.run(home, k, epoch, epoch + 1) for k in range(shards)]
 
 
 def replay(
@@ -81,10 +86,11 @@ def replay(
     shards: int = 1,
     forget: bool = False,
     allowed: Allowed = NOTHING,
+    others: Sequence[int] = (),
 ) -> list[Answer]:
-    """All answers of a history, from a new home."""
+    """All answers of a history, from a new home; `others` are the shards of its pages in turn."""
     home = Home.open(directory, shards=shards, allowed=allowed)
-    write_pages(home, (stream,), pages)
+    write_pages(home, (stream,), pages, others)
     run_pages(home, forget=forget)
     shard.forget(home)
     return list(as_answers(answers(home)))

@@ -11,7 +11,7 @@ from streamgauge.engine.operator import fed_module
 from streamgauge.engine.stream_inputs import StreamState
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND
-from streamgauge.log.commits import state_files
+from streamgauge.log.commits import home_after, state_files
 from streamgauge.log.home import Home
 from streamgauge.log.journal import Journal, Page
 from streamgauge.plan.registry import Registry, Standing
@@ -42,7 +42,7 @@ def observed(home: Home) -> Workload:
     registry = registry_at(home, epoch)
     states = _states(home, epoch)
     rates = _rates(home)
-    asked = _asked(registry, states, home.shards)
+    asked = _asked(registry, states, len(states))
     if not asked:
         raise BindError(
             f"nothing is asked of {home.path}",
@@ -65,7 +65,7 @@ def observed(home: Home) -> Workload:
 def _states(home: Home, epoch: int) -> list[dict[str, StreamState]]:
     """Streams as each shard knows them."""
     found = []
-    for shard in range(home.shards):
+    for shard in range(home_after(home, epoch).shards):
         if not state_files(home, epoch, shard)[-1].exists():
             raise BindError(
                 f"{home.path} has no epoch yet",

@@ -1,8 +1,8 @@
 """Work: answers of standing queries must not depend on how their work was cut.
 
 A history is statements and rows in order. It is run with its rows cut into epochs in several ways,
-over several numbers of shards, with the state kept in memory and read back before every epoch. The
-answers must be the same bytes.
+over several numbers of shards, which may change on the way, with the state kept in memory and read
+back before every epoch. The answers must be the same bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from typing import TypeAlias
 
@@ -33,19 +33,27 @@ class Way:
     """One way to run a history: pieces its rows are cut into, shards, reloading before epochs.
 
     With `slices` the rows of an epoch are read once, in so many slices, and sent to the shards.
+    With `others` each epoch with rows but the first begins with a rescale, to these in turn.
     """
 
     cuts: int = 1
     shards: int = 1
     reload: bool = False
     slices: int = 0
+    others: tuple[int, ...] = ()
 
 
 # Each number of shards with other cuts, and both with and without reloading.
 READ = (Way(), Way(4, 1, True), Way(3, 2), Way(2, 3, True), Way(1, 16), Way(2, 16, True))
 # Work on groups can have its rows sent to it.
 SENT = (Way(2, 1, slices=8), Way(3, 4, True, slices=3), Way(1, 16, slices=1))
-WAYS = (*READ, *SENT)
+# Another number of shards with every epoch.
+RESCALED = (
+    Way(4, 1, others=(3, 16)),
+    Way(5, 2, True, others=(3, 1, 16)),
+    Way(3, 3, slices=2, others=(2, 16)),
+)
+WAYS = (*READ, *SENT, *RESCALED)
 
 
 def run_work(root: Path, history: Sequence[Entry], way: Way) -> pa.Table:
@@ -59,7 +67,7 @@ def run_work(root: Path, history: Sequence[Entry], way: Way) -> pa.Table:
     rows = root / "rows"
     rows.mkdir(parents=True)
     gauge = connect(root / "home", engine="local", shards=way.shards, exchange=way.slices > 0)
-    serial = count()
+    serial, others = count(), cycle(way.others)
     for entry in history:
         if isinstance(entry, str):
             gauge.sql(entry.replace("{rows}", str(rows)))
@@ -69,7 +77,10 @@ def run_work(root: Path, history: Sequence[Entry], way: Way) -> pa.Table:
             continue
         for part in _parts(entry, way.cuts):
             size = -(-len(part) // max(way.slices, 1))
-            pq.write_table(part, rows / f"{next(serial):06d}.parquet", row_group_size=size)
+            number = next(serial)
+            pq.write_table(part, rows / f"{number:06d}.parquet", row_group_size=size)
+            if way.others and number:
+                gauge.rescale(next(others))
             if way.reload:
                 shard.forget(gauge.home)
             with _sliced():

@@ -68,6 +68,7 @@ COMMANDS = {
     "pause": "changes",
     "resume": "changes",
     "drop": "changes",
+    "rescale": "rescale",
     "explain": "queries",
     "streams": "queries",
     "agents": "agents",

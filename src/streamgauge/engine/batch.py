@@ -125,9 +125,10 @@ class RowBatch:
 
     def take(self, which: Ints) -> RowBatch:
         """Some of the rows, in the order asked for."""
+        ts = self.ts[which]
         return RowBatch(
-            self.ts[which],
-            self.eff[which],
+            ts,
+            ts if self.eff is self.ts else self.eff[which],
             self.late[which],
             {name: column[which] for name, column in self.numbers.items()},
             {name: column.take(which) for name, column in self.words.items()},

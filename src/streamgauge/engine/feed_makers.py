@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from streamgauge.edge.clock import wall_clock
@@ -15,17 +14,8 @@ from streamgauge.engine.spark.landing import LandingFeed
 from streamgauge.engine.spark.mqtt_feed import SparkMqttFeed
 from streamgauge.kernel.errors import SourceFailure
 from streamgauge.log.replay import ReplayWriter
-from streamgauge.sources.plant import Plant, PlantWriter
 from streamgauge.sources.source_kind import FeedSite
 from streamgauge.streams.stream import Stream
-
-
-def plant(stream: Stream, site: FeedSite) -> Feed:
-    """Writes the synthetic plant."""
-    source = stream.source_dict()
-    sensors = Plant(n_sensors=source["n_sensors"], seed=source["seed"])
-    writer = PlantWriter(sensors, str(site.home.incoming(stream.name)))
-    return WriterFeed(stream, partial(writer.run, source["speed"]))
 
 
 def replay(stream: Stream, site: FeedSite) -> Feed:

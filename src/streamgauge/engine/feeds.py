@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from streamgauge.edge.clock import wall_clock
-from streamgauge.engine.feed import Feed
+from streamgauge.engine.feed import Feed, WriterFeed
 from streamgauge.engine.following import Following
 from streamgauge.engine.spark.checkpoints import Checkpoints
 from streamgauge.kernel.errors import StreamgaugeError
@@ -137,11 +137,13 @@ class Feeds:
 
     def _feed(self, stream: Stream) -> Feed | None:
         """What feeds a stream of this kind, if something has to."""
-        maker = KINDS[stream.source_dict()["kind"]].feed
-        if not maker:
+        kind = KINDS[stream.source_dict()["kind"]]
+        if kind.writer:
+            return WriterFeed(stream, load(kind.writer)(stream, self.home))
+        if not kind.feed:
             return None
         frame, notes = self.frames.get(stream.name), self._checkpoints.landing(stream.name)
-        made: Feed = load(maker)(stream, FeedSite(self.home, self._session(), frame, notes))
+        made: Feed = load(kind.feed)(stream, FeedSite(self.home, self._session(), frame, notes))
         return made
 
     # What others declare

@@ -8,6 +8,7 @@ from streamgauge.engine.operator import Kept, Site
 from streamgauge.engine.page_operators import compiled_for
 from streamgauge.engine.state import ShardState
 from streamgauge.engine.stream_state import operator_bytes
+from streamgauge.log.commits import home_after
 from streamgauge.log.home import Home
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.sharing import piece_of, share
@@ -34,6 +35,7 @@ def _kept_after(home: Home, epoch: int, name: str) -> list[Kept]:
     if standing is None or standing.suspended is not None:
         return []
     total: dict[str, Kept] = {}
+    home = home_after(home, epoch)
     for shard in range(home.shards):
         for part in _on_shard(home, epoch, shard, registry, standing):
             old = total.get(part.what, Kept(part.what, 0, 0))

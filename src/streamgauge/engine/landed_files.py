@@ -21,6 +21,7 @@ from streamgauge.plan.registry import Registry
 from streamgauge.sources.footer import Footer
 from streamgauge.sources.parse import file_format, list_files, parse_file
 from streamgauge.sources.settle import Parsed, strays
+from streamgauge.sources.table import KINDS
 from streamgauge.sources.widen import wider_columns
 from streamgauge.streams.stream import Stream
 
@@ -80,7 +81,7 @@ def report(page: Page) -> None:
 def as_written(stream: Stream) -> Stream:
     """The stream as its files are: what was parsed before it was written is in microseconds."""
     source = stream.source_dict()
-    if source["kind"] not in ("kafka", "mqtt", "push") or "time_unit" not in source:
+    if not KINDS[source["kind"]].parsed or "time_unit" not in source:
         return stream
     return replace(stream, source=tuple({**source, "time_unit": "us"}.items()))
 

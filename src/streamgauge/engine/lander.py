@@ -47,13 +47,12 @@ from streamgauge.plan.registry import Registry
 from streamgauge.plan.switching import lacking
 from streamgauge.plan.technique import techniques
 from streamgauge.sources.parse import file_format, inspect_parquet, list_files
+from streamgauge.sources.table import KINDS
 from streamgauge.streams.stream import Stream
 
 SNAPSHOT_EVERY = 256
 SNAPSHOT_BULK = 1000
 UPKEEP_EVERY = 16
-# Kinds of sources whose rows are parsed, and dead letters kept, by whoever writes their files.
-BURYING = ("push", "replay")
 
 
 Named = tuple[str, dict[str, Any]]
@@ -183,6 +182,7 @@ class Lander:
             {name: found.since for name, found in idle.items()},
             self.scans.of(self.registry, draft.segments),
             self.clocks.of(self.registry.streams.values(), {**self.clocks.passing.at, **passed}),
+            self.registry.shards,
         )
         self.journal.append(page)
         report(page)
@@ -326,10 +326,11 @@ class Lander:
 
     def _land_stream(self, stream: Stream, draft: Draft) -> None:
         """Add a stream's new files, in the order of their names, up to the row limit."""
-        if stream.source_dict()["kind"] in batches.KINDS:
+        kind = KINDS[stream.source_dict()["kind"]]
+        if kind.batches:
             self._land_batches(stream, draft)
             return
-        if stream.source_dict()["kind"] in BURYING:
+        if kind.buries:
             self._count_buried(stream, draft)
         room = self.max_rows
         for origin in self._new_files(stream):

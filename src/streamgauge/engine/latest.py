@@ -23,6 +23,7 @@ from streamgauge.engine.unusable import Floats, Losses, losses_of, reaches
 from streamgauge.engine.waiting import covers
 from streamgauge.kernel.errors import BindError
 from streamgauge.kernel.time import SECOND
+from streamgauge.log.commits import home_after
 from streamgauge.log.home import Home
 from streamgauge.operators import emission
 from streamgauge.plan.assignment import Assignment
@@ -80,6 +81,7 @@ def _operators(
     home: Home, epoch: int, registry: Registry, standing: Standing
 ) -> Iterator[PageOperator]:
     """The operators of a query that reads pages, on the shards that have a part in it."""
+    home = home_after(home, epoch)
     for shard in range(home.shards):
         if technique_of(standing).takes(standing, shard, home.shards):
             held = wire.read_state(home, epoch, shard).operators
@@ -116,6 +118,7 @@ def _answers_after(home: Home, epoch: int, name: str | None) -> list[Answer]:
     registry = registry_at(home, epoch)
     by_id = {s.id: s for s in registry.queries.values() if name in (None, s.name)}
     found: list[Answer] = []
+    home = home_after(home, epoch)
     for shard in range(home.shards):
         state = wire.read_state(home, epoch, shard)
         others, found = found, []

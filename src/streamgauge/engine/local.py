@@ -18,7 +18,7 @@ from streamgauge.engine.slices import slices
 from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.time import Duration
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal
+from streamgauge.log.journal import Journal, Page, home_for
 
 PAUSE_SECONDS = 0.02
 
@@ -69,20 +69,21 @@ class LocalEngine:
             )
             if self.lander.land() == start:
                 return False
-        sent = self._sent(start + 1) if self.exchange else []
-        receipts = settled(self.home, start + 1, lambda: self._attempt(start, sent))
+        page = Journal(self.home).page(start + 1)
+        sent = self._sent(page) if self.exchange else []
+        receipts = settled(self.home, start + 1, lambda: self._attempt(page, sent))
         commit(self.home, start, receipts, time.perf_counter() - begun)
         return True
 
-    def _attempt(self, start: int, sent: list[list[bytes]]) -> list[shard.Receipt]:
+    def _attempt(self, page: Page, sent: list[list[bytes]]) -> list[shard.Receipt]:
+        start = page.number - 1
         return [
             shard.run(self.home, k, start, start + 1, [s[k] for s in sent] if sent else None)
-            for k in range(self.home.shards)
+            for k in range(home_for(self.home, page).shards)
         ]
 
-    def _sent(self, number: int) -> list[list[bytes]]:
+    def _sent(self, page: Page) -> list[list[bytes]]:
         """The packets of each slice of a page, in the order of the shards."""
-        page = Journal(self.home).page(number)
         return [list(scan(self.home, page, part)) for part in slices(page)]
 
     @property

@@ -21,9 +21,9 @@ from streamgauge.engine.placement import (
     shard_of_bucket,
     value_hashes,
 )
-from streamgauge.engine.rows import Flags
+from streamgauge.engine.rows import Flags, Ints
 from streamgauge.engine.shares import by_shard
-from streamgauge.engine.store import typed
+from streamgauge.engine.store import Store, typed
 from streamgauge.kernel.coded import CodedColumn
 from streamgauge.streams.stream import Stream
 
@@ -88,8 +88,18 @@ def _owners(batch: RowBatch, stream: Stream, name: str, shards: int) -> Shards:
     block = logged.row >> BLOCK_BITS
     starts = np.flatnonzero(np.diff(block, prepend=-1))
     place = (logged.page << 40) ^ (logged.segment << 54) ^ block[starts]
-    buckets = value_hashes(pa.array(place)) % np.uint64(BUCKETS)
-    return np.repeat(shard_of_bucket(buckets, shards), np.diff(starts, append=len(block)))
+    return np.repeat(_owners_of_blocks(place, shards), np.diff(starts, append=len(block)))
+
+
+def owners_by_place(store: Store, shards: int) -> Shards:
+    """The shard that works on each row of a store that goes by where rows lie."""
+    place = (store.page << 40) ^ (store.segment << 54) ^ (store.row >> BLOCK_BITS)
+    return _owners_of_blocks(place, shards)
+
+
+def _owners_of_blocks(place: Ints, shards: int) -> Shards:
+    buckets = value_hashes(pa.array(place, pa.int64())) % np.uint64(BUCKETS)
+    return shard_of_bucket(buckets, shards)
 
 
 def _plain(logged: LoggedRows) -> LoggedRows:

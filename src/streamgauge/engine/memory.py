@@ -68,6 +68,20 @@ class Memories:
             self.cells = wider
 
 
+def side_by_side(one: Memories, n_groups: int, other: Memories, more: int) -> Memories:
+    """What the same queries answered about some groups, then about more of them."""
+    assert one.who == other.who, "copies of a table disagree on their queries"
+    parts = one.cells[:, :n_groups], other.cells[:, :more]
+    cells = np.zeros((len(one.who), max(1, n_groups + more), MEMORY))
+    cells[:, : n_groups + more] = np.concatenate(parts, axis=1)
+    return Memories(one.who, cells)
+
+
+def one_after_another(one: Memories, other: Memories) -> Memories:
+    """What some queries answered, then what others did, about the same groups."""
+    return Memories([*one.who, *other.who], np.concatenate((one.cells, other.cells)))
+
+
 def pack_memory(
     prefix: str, memory: Memories, arrays: dict[str, Array], groups: int | None = None
 ) -> None:

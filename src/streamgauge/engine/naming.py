@@ -6,6 +6,7 @@ Numbers follow first appearance in the log, so they are the same whatever the ba
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,7 @@ from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.kernel.wire import Array
 
 Codes = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
 Words = dict[str, Interner]
 
 
@@ -96,6 +98,47 @@ class Groups:
         columns = [coded_values(column) for column in zip(*groups, strict=True)]
         mine: list[bool] = (owners(columns, self.shards, form) == self.shard).tolist()
         return mine
+
+    def take_owned(self, other: Groups, was: Words, words: Words, form: int) -> Ints:
+        """Begin with those of another shard's groups that this one owns; their numbers there."""
+        local = np.array(other.local, np.int64)
+        mine = np.flatnonzero(local >= 0)
+        combos = [other.combiner.interner.values[at] for at in mine.tolist()]
+        if not combos:
+            return np.arange(0 if self.columns else 1)
+        owned = np.array(self._mine([_values(c, self.columns, was) for c in combos], form))
+        kept: Ints = local[mine[owned]]
+        table = np.array(combos, np.int32)[owned]
+        columns = [
+            renumbered(was[name], words[name], table[:, at]).tolist()
+            for at, name in enumerate(self.columns)
+        ]
+        self.combiner = Combiner(Interner.of(zip(*columns, strict=True)))
+        self.local = list(range(len(kept)))
+        self.texts = [other.texts[group] for group in kept.tolist()]
+        return kept
+
+    def join(self, other: Groups) -> None:
+        """Take in the groups of another shard, after these."""
+        at = len(self.texts)
+        self.combiner.renumber([*self.combiner.interner.values, *other.combiner.interner.values])
+        self.local += [at + group for group in other.local]
+        self.texts += other.texts
+
+
+def renumbered(was: Interner, names: Interner, codes: Codes) -> Codes:
+    """Numbers that the same values have among other names, which learn them."""
+    used = np.unique(codes)
+    used = used[used >= 0]
+    known, number = was.listed(), np.full(len(was) + 1, -1, np.int32)
+    number[used] = [names.add(_one_nan(known[code])) for code in used.tolist()]
+    found: Codes = number[codes]
+    return found
+
+
+def _one_nan(value: object) -> object:
+    """The NaN that a dictionary finds again."""
+    return math.nan if value != value else value
 
 
 def _values(codes: tuple[int, ...], columns: tuple[str, ...], words: Words) -> list[object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,7 @@ from streamgauge.results.row_blocks import RowBlock
 from streamgauge.windows.bank_panes import BankPanes
 
 Arrays = dict[str, Array]
+R = TypeVar("R")
 T = TypeVar("T")
 # Numbers, changes of rows, rows.
 Out: TypeAlias = Given | RowsGiven | RowBlock
@@ -157,6 +158,10 @@ class Operator:
         """Take over what another copy of this operator has compiled for the same queries."""
         raise NotImplementedError
 
+    def under(self, key: Any) -> Operator:
+        """The same state under the key that it has from now on; see `Key.former`."""
+        raise NotImplementedError
+
     def lacks_past(self) -> bool:
         """Whether some query asks for kept rows that are not in the state."""
         return False
@@ -181,6 +186,17 @@ class Operator:
     def twin(self) -> Operator | None:
         """A copy of what kept rows cannot tell, for a query that runs beside this operator."""
         return None
+
+    def relocated(self, was: Bench, bench: Bench) -> Operator | None:
+        """The part of it that another shard owns after a rescale; None where rows must tell it.
+
+        It was seated at one bench, and numbers of names are those of the other from now on.
+        """
+        return self
+
+    def join(self, other: Any) -> None:
+        """Take in another shard's part, moved here as well."""
+        raise NotImplementedError
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Plain values of the state; its arrays are added to `arrays`."""
@@ -275,6 +291,13 @@ class PageOperator:
         """Plain values of the state; its arrays are added to `arrays`."""
         raise NotImplementedError
 
+    def join(self, other: Any, site: Site, registry: Registry) -> None:
+        """Take in what another shard had of the same operator, after a rescale."""
+        raise NotImplementedError
+
+    def settle(self, site: Site) -> None:
+        """Let go what other shards have after a rescale; after compiling."""
+
     def latest_answers(self) -> Iterator[tuple[Newest, int]]:
         """The newest answer of each query of numbers, and its tick; after compiling."""
         yield from ()
@@ -306,6 +329,28 @@ class PageOperator:
         return sum(array.nbytes for array in arrays.values())
 
 
+class CompiledOperator(PageOperator, Generic[R]):
+    """An operator that reads pages, whose queries are compiled to a run that works on its state."""
+
+    state: Any
+    run: R | None
+
+    @property
+    def compiled(self) -> R:
+        """The queries as they were compiled."""
+        assert self.run is not None, "used before it was compiled"
+        return self.run
+
+    def adopt(self, other: Any) -> None:
+        """Take over what another copy has compiled."""
+        self.run = replace(other.compiled, state=self.state)
+
+    def seat(self, runs: Runs, epoch: int) -> None:
+        """Begin what is new."""
+        run: Any = self.compiled
+        run.seat(runs, epoch)
+
+
 class FedModule(Protocol):
     """A module of operators that a stream feeds."""
 
@@ -318,9 +363,6 @@ class FedModule(Protocol):
         self, prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
     ) -> Operator:
         """An operator from its stored state."""
-
-    def upgraded(self, key: Key, held: Mapping[str, Operator]) -> Operator | None:
-        """The operator of a key from state that an earlier release kept under another name."""
 
     def load_of(
         self, registry: Registry, standing: Standing, held: Sequence[Operator], series: int
@@ -349,6 +391,12 @@ def fed_module(technique: Technique) -> FedModule:
 def page_module(technique: Technique) -> PageModule:
     """The operators of a technique that read pages."""
     return cast(PageModule, load(technique.operators))
+
+
+def upgraded(key: Key, held: Mapping[str, Operator]) -> Operator | None:
+    """The operator of a key from state that an earlier release kept under another name."""
+    old = held.get(key.former())
+    return None if old is None else old.under(key)
 
 
 def together(spent: Sequence[Mapping[str, int]]) -> dict[str, int]:

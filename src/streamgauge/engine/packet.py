@@ -98,7 +98,7 @@ def _pack_batch(prefix: str, batch: RowBatch, arrays: Arrays) -> Values:
         words = [[name, str(column.values.type)] for name, column in batch.words.items()]
         return {"numbers": list(batch.numbers), "words": words}
     told: Values = {"ts": pack_ints(f"{prefix}/ts", batch.ts, arrays)}
-    if not np.array_equal(batch.eff, batch.ts):
+    if batch.eff is not batch.ts and not np.array_equal(batch.eff, batch.ts):
         told["eff"] = pack_ints(f"{prefix}/eff", batch.eff, arrays)
     if batch.late.any():
         arrays[f"{prefix}/late"] = batch.late.astype(np.uint8)

@@ -20,6 +20,7 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.silence import patience, patience_of, period_of
 from streamgauge.plan.view import View
+from streamgauge.sources.table import KINDS
 from streamgauge.streams.stream import Stream
 
 # A page that only lets time pass is written once in a minute of event time, or as often as this in
@@ -112,7 +113,7 @@ def _raise(delays: dict[str, Duration], name: str, delay: Duration) -> None:
 def _idle(stream: Stream) -> Duration:
     """How long a partition of a log may be silent before it is not waited for."""
     source = stream.source_dict()
-    return duration(source.get("idle", 0)) if source["kind"] == "kafka" else 0
+    return duration(source.get("idle", 0)) if KINDS[source["kind"]].waits_for_lanes else 0
 
 
 def _pulses(registry: Registry, stream: Stream) -> Pulses:

@@ -21,7 +21,7 @@ from streamgauge.engine.clocks import closed_by
 from streamgauge.engine.distribution import REPLICATED, columns_of, inputs_of
 from streamgauge.engine.leaving import release, settle_names
 from streamgauge.engine.logged_rows import logged_rows
-from streamgauge.engine.operator import FedModule, Operator, Past, fed_module
+from streamgauge.engine.operator import FedModule, Operator, Past, fed_module, upgraded
 from streamgauge.engine.partial import Partial
 from streamgauge.engine.piece_memory import PieceMemory
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given
@@ -50,7 +50,8 @@ class StreamRun:
 
     `others` are the columns of all rows that operators take which no input of the stream feeds,
     `logged` those of rows that are split, by how they are; `brought` has the rows of the page at
-    work for them. `born` counts queries by the epochs of their births.
+    work for them. `born` counts queries by the epochs of their births, `changed` is the newest
+    epoch that changed who asks.
     """
 
     home: Home
@@ -64,6 +65,7 @@ class StreamRun:
     brought: Brought = field(default_factory=Brought)
     opened: list[Given] = field(default_factory=list)
     born: Counter[int] = field(default_factory=Counter)
+    changed: int = 0
     parts: dict[str, StreamPlan] = field(init=False)
     here: dict[str, list[tuple[Key, list[Standing]]]] = field(init=False)
     memory: PieceMemory = field(init=False)
@@ -129,7 +131,7 @@ class StreamRun:
             pieces = {}
             for key, queries in self.mine(name):
                 with self.turn(key.text(), queries):
-                    piece = held.pieces.get(key.text()) or _module(key).upgraded(key, stored)
+                    piece = held.pieces.get(key.text()) or upgraded(key, stored)
                     if piece is not None:
                         piece.seat(bench, self.registry, queries)
                         pieces[key.text()] = piece
@@ -144,7 +146,7 @@ class StreamRun:
     def seat(self, epoch: int, changes: Mapping[Key, Change] | None = None) -> None:
         """Make, drop and compile pieces: those that changes are of, or all."""
         state = self.state
-        self._note_births(epoch, changes)
+        self.note_births(epoch, changes)
         idle = {name: held for name, held in state.inputs.items() if held.stalled}
         state.inputs = idle | {n: state.inputs.get(n) or InputState() for n in self.parts}
         for name in self.parts:
@@ -154,7 +156,7 @@ class StreamRun:
                 self._open(name, epoch, changes)
         self._release()
 
-    def _note_births(self, epoch: int, changes: Mapping[Key, Change] | None) -> None:
+    def note_births(self, epoch: int, changes: Mapping[Key, Change] | None) -> None:
         """Know when the queries of an epoch are born, and no more than is asked for."""
         births, born = self.state.births, self.born
         if changes is None or not born:
@@ -168,10 +170,12 @@ class StreamRun:
             here = [one for key, one in changes.items() if self._lives_here(key)]
             born.update(one.born for change in here for one in change.added)
             born.subtract(one.born for change in here for one in change.dropped)
-            gone = [one.born for change in here for one in change.dropped if not born[one.born]]
+            left = {self.changed, *(one.born for change in here for one in change.dropped)}
+            gone = [at for at in left if not born[at]]
         for at in gone:
             births.pop(at, None)
             born.pop(at, None)
+        self.changed = epoch
         births[epoch] = NO_LIMIT if self.state.closed == UNSTARTED else self.closed_instant
 
     def _lives_here(self, key: Key) -> bool:
@@ -264,6 +268,18 @@ class StreamRun:
             past = Past(rows, max(first, floor), first, self.closed_instant, span, fresh, held)
             with self._working(name, piece.key.text(), piece):
                 piece.take_past(bench, past)
+
+    def begin_anew(self, name: str, key: Key, queries: Sequence[Standing], epoch: int) -> None:
+        """Make an operator whose state cannot be read, with what is kept after an epoch."""
+        held, bench = self.state.inputs[name], self.bench(name)
+        piece = _module(key).opened(key, bench, self.registry, queries)
+        piece.seat(bench, self.registry, queries)
+        alone = not held.pieces
+        held.pieces[key.text()] = piece
+        if alone:
+            held.waiting = self._waiting(name, epoch + 1)
+        if self.state.first != UNSTARTED:
+            self._fill(name, [(piece, True, 0)], epoch + 1)
 
     @contextmanager
     def _working(self, name: str, text: str, piece: Operator) -> Iterator[None]:

@@ -25,7 +25,7 @@ from streamgauge.engine.shares import shares
 from streamgauge.engine.slices import Slice
 from streamgauge.engine.subscribed import subscribed
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Page
+from streamgauge.log.journal import Page, home_for
 from streamgauge.plan.table_key import TableKey
 
 # The rows of an input by shard; None where the shard reads them.
@@ -34,7 +34,7 @@ Shares: TypeAlias = Sequence[RowBatch | None]
 
 def scan(home: Home, page: Page, part: Slice) -> Iterator[bytes]:
     """The packets of a slice, in the order of the shards."""
-    segment = part.segment
+    home, segment = home_for(home, page), part.segment
     plan = StreamScan.from_dict(page.scans[segment.stream])
     start = segment.first - page.segments[part.serial].first
     batch = read_batch(home, plan, part.place, segment, plan.wanted, start)

@@ -126,25 +126,26 @@ def _calls(plan: StreamPlan) -> bool:
 
 @dataclass(slots=True)
 class Scans:
-    """The scans of the pages of a lander, planned again when something was registered.
+    """The scans of the pages of a lander, planned again after a registration or a rescale.
 
     `exchange` says whether rows are sent; by the size of a page and the number of shards when None.
     """
 
     shards: int
     exchange: bool | None = None
-    planned: int = -1
+    planned: tuple[int, int] = (-1, 0)
     known: dict[str, StreamScan] = field(default_factory=dict)
 
     def of(self, registry: Registry, segments: Sequence[Segment]) -> dict[str, Any]:
         """The scans of the streams that bring rows, in JSON form; none where they do not pay."""
+        self.shards = registry.shards or self.shards
         rows: dict[str, int] = {}
         for segment in segments:
             rows[segment.stream] = rows.get(segment.stream, 0) + segment.rows
         worth = {name for name, n in rows.items() if self._pays(n)}
         if not worth:
             return {}
-        if registry.changed != self.planned:
+        if (registry.changed, self.shards) != self.planned:
             assigned = Assignment.of(registry)
             logged = taken_in_part(registry, assigned.paged)
             scans = {
@@ -152,7 +153,7 @@ class Scans:
                 for name, plan in assigned.plans.items()
             }
             self.known = {name: scan for name, scan in scans.items() if scan is not None}
-            self.planned = registry.changed
+            self.planned = registry.changed, self.shards
         return {n: scan.as_dict() for n, scan in self.known.items() if n in worth}
 
     def _pays(self, rows: int) -> bool:

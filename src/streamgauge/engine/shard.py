@@ -12,14 +12,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import count, pairwise
+from itertools import count
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-
 from streamgauge.engine import state as wire
+from streamgauge.engine.answer_block import block_of
 from streamgauge.engine.asked_names import AskedNames
 from streamgauge.engine.catalog import registry_at, suspend_failed, with_suspensions
 from streamgauge.engine.operator import Operator, Out, PageOperator, Site, together
@@ -27,6 +24,8 @@ from streamgauge.engine.page_operators import planned, taken, taken_in_part
 from streamgauge.engine.pieces import Given
 from streamgauge.engine.progress import StreamRun
 from streamgauge.engine.reading import Brought, Wanted
+from streamgauge.engine.rebuilding import begin_anew
+from streamgauge.engine.rescaling import gathered, settle
 from streamgauge.engine.row_answers import RowsGiven, marked, row_blocks
 from streamgauge.engine.scan import brought
 from streamgauge.engine.stalling import forget_stalled, stall
@@ -37,13 +36,11 @@ from streamgauge.engine.turns import Turns, check, turn
 from streamgauge.engine.unusable import Losses, Reach, losses_of, reaches
 from streamgauge.kernel import memory
 from streamgauge.kernel.collection import uncollected
-from streamgauge.kernel.columns import Interner
 from streamgauge.kernel.files import read_json, reading
-from streamgauge.kernel.time import SECOND
 from streamgauge.log.attempts import found_failures
+from streamgauge.log.commits import home_after
 from streamgauge.log.home import Home
-from streamgauge.log.journal import Journal, Page
-from streamgauge.operators import emission
+from streamgauge.log.journal import Journal, Page, home_for
 from streamgauge.operators.functions import in_force
 from streamgauge.plan.assignment import Assignment, Changes
 from streamgauge.plan.registry import Registry, Standing
@@ -55,8 +52,9 @@ from streamgauge.results.row_blocks import RowBlock, write_rows
 class Receipt:
     """What a shard did with a run of pages.
 
-    `files` are checksums of the answers it wrote, `state` the files that have its state now. With
-    `failed` operators it wrote nothing that counts.
+    `files` are checksums of the answers it wrote, `state` the files that have its state now,
+    `rebuilt` queries whose state could not be read and began anew, with the reason. With `failed`
+    operators it wrote nothing that counts.
     """
 
     shard: int
@@ -74,6 +72,7 @@ class Receipt:
     files: dict[str, int] = field(default_factory=dict)
     state: list[str] = field(default_factory=list)
     state_written: int = 0
+    rebuilt: dict[str, str] = field(default_factory=dict)
     failed: list[dict[str, Any]] = field(default_factory=list)
 
     def to_bytes(self) -> bytes:
@@ -96,6 +95,8 @@ class _Running:
     asked: AskedNames
     assignment: Assignment
     stored: StateFiles = field(default_factory=StateFiles)
+    shards: int = 1
+    rebuilt: dict[str, str] = field(default_factory=dict)
     opened: list[Out] = field(default_factory=list)
 
     def reading(self, name: str) -> list[Standing]:
@@ -135,15 +136,18 @@ def run(
     operator cannot be stopped. A receipt with failures is of an attempt that counts for nothing.
     """
     begun = time.perf_counter()
+    last = Journal(home).page(stop)
+    home = home_for(home, last)
     if home.commit(stop).exists():
         path, what = home.commit(stop), f"the commit of epoch {stop}"
         with reading(path, what):
             return Receipt(**read_json(path, what)["shards"][shard])
+    _forget_others(home)
     ledger = _ledger(home, shard, start)
     attempt = attempt or own_attempt()
     turns = Turns(home, shard, stop, attempt, since=start + 1, expendable=expendable)
     with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger), turns:
-        return _run(home, shard, start, stop, begun, sent, attempt)
+        return _run(home, shard, start, last, begun, sent, attempt)
     failed = [failure.as_dict() for failure in turns.failures]
     return Receipt(shard, stop, 0, 0, 0, 0, time.perf_counter() - begun, failed=failed)
 
@@ -167,11 +171,12 @@ def _run(
     home: Home,
     shard: int,
     start: int,
-    stop: int,
+    last: Page,
     begun: float,
     sent: Sequence[bytes] | None,
     attempt: str,
 ) -> Receipt:
+    stop = last.number
     suspensions = found_failures(home, stop, trial=True)
     running = _at_start(home, shard, start, suspensions)
     journal = Journal(home)
@@ -179,7 +184,8 @@ def _run(
     files: dict[str, int] = {}
     check()
     for number in range(start + 1, stop + 1):
-        page = with_suspensions(journal.page(number), suspensions)
+        page = last if number == stop else journal.page(number)
+        page = with_suspensions(page, suspensions)
         rows += sum(segment.rows for segment in page.segments)
         came = {} if sent is None else brought(page, sent)
         answers += _run_page(home, shard, running, page, came, files, attempt)
@@ -192,6 +198,7 @@ def _run(
     packed = wire.packed(running.state, shard, home.shards)
     stored = write_state(home.state(stop, shard, attempt), home, packed, running.stored)
     running.stored = stored
+    rebuilt, running.rebuilt = running.rebuilt, {}
     _RUNNING[home.path, shard] = running
     measures = [operator.measures() for operator in running.operators]
     missed = sum(each.missed for each in measures)
@@ -215,6 +222,7 @@ def _run(
         files,
         stored.names,
         stored.sizes[-1],
+        rebuilt,
     )
 
 
@@ -242,6 +250,16 @@ def forget(home: Home) -> None:
         del _LEDGERS[key]
 
 
+def _forget_others(home: Home) -> None:
+    """Drop shards of a home from when it had more or fewer."""
+    old = [
+        key for key, one in _RUNNING.items() if key[0] == home.path and one.shards != home.shards
+    ]
+    for key in old:
+        del _RUNNING[key]
+        _LEDGERS.pop(key, None)
+
+
 def _load(
     home: Home,
     shard: int,
@@ -254,23 +272,30 @@ def _load(
     Spark moves shards between workers; one that comes back finds its plan compiled, as long as
     nothing was registered meanwhile.
     """
-    state, stored = ShardState(), StateFiles()
-    if epoch > 0:
-        try:
-            state, stored = wire.loaded(home, epoch, shard)
-        except FileNotFoundError:
-            raise wire.absent(home, epoch) from None
+    state, stored, before = ShardState(), StateFiles(), home_after(home, epoch)
     compiled_at = None if stale is None else stale.registry.changed
     registry = registry_at(home, epoch, None if stale is None else stale.registry)
+    if epoch > 0:
+        try:
+            if before.shards == home.shards:
+                state, stored = wire.loaded(home, epoch, shard)
+            else:
+                state = gathered(home, before, shard, epoch, registry)
+        except FileNotFoundError:
+            raise wire.absent(home, epoch) from None
     if suspensions:
         stall(state.streams, state.operators, state.readers, registry, suspensions)
         suspend_failed(registry, suspensions)
     if stale is not None and stale.registry is registry and registry.changed == compiled_at:
         return _revived(home, shard, stale, state, stored)
+    restored = set(state.operators)
     running = _planned(home, shard, state, registry)
     running.stored = stored
     for run in running.runs.values():
         run.compile()
+    if before.shards != home.shards:
+        settle(Site(home, shard), running.runs.values(), state.operators.values(), epoch)
+    running.rebuilt = begin_anew(state, restored, running.runs, registry, epoch)
     return running
 
 
@@ -288,7 +313,7 @@ def _revived(
     for name, operator in state.operators.items():
         operator.adopt(stale.state.operators[name])
         operator.reprice(site, stale.registry)
-    return _Running(state, stale.registry, runs, stale.asked, stale.assignment, stored)
+    return _Running(state, stale.registry, runs, stale.asked, stale.assignment, stored, home.shards)
 
 
 def _planned(
@@ -299,7 +324,7 @@ def _planned(
     In an epoch that changes something, operators whose queries are resumed go on.
     """
     assignment, site = Assignment.of(registry), Site(home, shard)
-    running = _Running(state, registry, {}, AskedNames.of(registry), assignment)
+    running = _Running(state, registry, {}, AskedNames.of(registry), assignment, shards=home.shards)
     _make_runs(running, site, {})
     if epoch is not None:
         _resume(running, site, epoch)
@@ -345,7 +370,7 @@ def _run_page(
     check()
     for run in running.runs.values():
         run.brought = Brought()
-    block = _block(running.asked, [item for item in given if isinstance(item, Given)])
+    block = block_of(running.asked, [item for item in given if isinstance(item, Given)])
     losses = losses_of(running.registry, running.runs)
     _mark(block, running.asked, losses)
     if len(block.value):
@@ -421,8 +446,11 @@ def _change_operators(running: _Running, site: Site, changes: Changes, epoch: in
         _resume(running, site, epoch)
         held = state.operators
         state.operators = planned(site, registry, held, assignment.paged, changes.paged)
-    for name, of_keys in changes.fed.items():
-        running.runs[name].change(assignment.plans[name], of_keys, epoch)
+    for name, run in running.runs.items():
+        if name in changes.fed:
+            run.change(assignment.plans[name], changes.fed[name], epoch)
+        elif name not in changes.streams:
+            run.note_births(epoch, {})
     return changes.paged
 
 
@@ -438,61 +466,3 @@ def _mark(block: Block, asked: AskedNames, losses: Losses) -> None:
         return found
 
     block.coverage[:] *= losses.coverage_of_each(looks, block.query, block.as_of)
-
-
-def _named(groups: Sequence[list[str] | pa.Array]) -> tuple[list[npt.NDArray[np.int32]], pa.Array]:
-    """Codes of the groups of each piece, with that of no group last, and the texts of all."""
-    texts = [pa.array(part, pa.string()) if isinstance(part, list) else part for part in groups]
-    coded = pa.concat_arrays([pa.array([""], pa.string()), *texts]).dictionary_encode()
-    codes = np.asarray(coded.indices.to_numpy(), np.int32)
-    ends = np.cumsum([1, *map(len, groups)])
-    none = np.zeros(1, np.int32)
-    parts = [np.concatenate((codes[a:b], none)) for a, b in pairwise(ends.tolist())]
-    return parts, coded.dictionary
-
-
-def _block(asked: AskedNames, answers: Sequence[Given]) -> Block:
-    """Answers of all pieces in one block, by event time."""
-    given = [item for item in answers if len(item.matrix)]
-    codes, texts = _named([item.groups for item in given])
-    sworn: Interner = Interner.of([("exact", 1.0)])
-    matrices, groups, ticks, bases, slopes_of, shares = [], [], [], [], [], []
-    for item, named in zip(given, codes, strict=True):
-        matrices.append(item.matrix)
-        groups.append(named[item.matrix[:, emission.GROUP].astype(np.int32)])
-        code = sworn.add((item.basis, item.confidence))
-        bases.append(np.full(len(item.matrix), code, np.int32))
-        ticks.append(item.matrix[:, emission.TICK].astype(np.int64) * item.tick)
-        slopes_of.append(item.matrix[:, emission.SLOPE] * (SECOND / item.tick))
-        shares.append(np.ones(len(item.matrix)) if item.share is None else item.share)
-    matrix = np.concatenate(matrices) if matrices else np.empty((0, emission.WIDTH))
-    as_of = np.concatenate(ticks) if ticks else np.empty(0, np.int64)
-    group = np.concatenate(groups) if groups else np.empty(0, np.int32)
-    basis = np.concatenate(bases) if bases else np.empty(0, np.int32)
-    slopes = np.concatenate(slopes_of) if slopes_of else np.empty(0)
-    share = np.concatenate(shares) if shares else np.empty(0)
-    order = np.argsort(as_of, kind="stable")
-    if (as_of[1:] < as_of[:-1]).any():
-        matrix = matrix[order]
-    ids = matrix[:, emission.QUERY].astype(np.int64)
-    seats = np.searchsorted(asked.numbers, ids)
-    return Block(
-        query=seats.astype(np.int32),
-        version=asked.versions[seats],
-        group=group[order],
-        as_of=as_of[order],
-        value=matrix[:, emission.VALUE],
-        low=matrix[:, emission.LOW],
-        high=matrix[:, emission.HIGH],
-        coverage=matrix[:, emission.COVERAGE],
-        silent=matrix[:, emission.SILENT].astype(np.int32),
-        revision=matrix[:, emission.REVISION].astype(np.int32),
-        names=asked.names,
-        texts=texts,
-        sides=matrix[:, emission.OWN_BELOW :],
-        slope=slopes[order],
-        basis=basis[order],
-        sworn=sworn.values,
-        contracts=asked.contracts,
-        share=share[order],
-    )

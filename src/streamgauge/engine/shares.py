@@ -54,10 +54,11 @@ def by_shard(owner: Shards, shards: int, shared: Flags | None = None) -> tuple[I
 def cut_at(whole: RowBatch, ends: Ints) -> list[RowBatch]:
     """Rows cut at some places, each part with those names alone that it has."""
     words = {name: parted(column, ends) for name, column in whole.words.items()}
+    eff = None if whole.eff is whole.ts else whole.eff
     return [
         RowBatch(
-            whole.ts[part],
-            whole.eff[part],
+            ts := whole.ts[part],
+            ts if eff is None else eff[part],
             whole.late[part],
             {name: column[part] for name, column in whole.numbers.items()},
             {name: columns[shard] for name, columns in words.items()},

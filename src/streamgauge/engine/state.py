@@ -11,11 +11,11 @@ from streamgauge.engine.operator import Arrays, PageOperator, page_module
 from streamgauge.engine.stalling import Readers, StalledReader
 from streamgauge.engine.state_files import StateFiles, naming, read_packed
 from streamgauge.engine.stream_inputs import StreamState
-from streamgauge.engine.stream_state import pack_stream, unpack_stream
+from streamgauge.engine.stream_state import pack_stream, unknown_technique, unpack_stream
 from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.files import damaged
 from streamgauge.kernel.wire import Packed, pack, unpack
-from streamgauge.log.commits import state_files
+from streamgauge.log.commits import home_after, state_files
 from streamgauge.log.home import BY_TEXT, Home
 from streamgauge.plan.technique import techniques
 
@@ -29,13 +29,14 @@ _EARLIER = {"rows", "across", "promise"}
 class ShardState:
     """All that a shard knows after an epoch: of its streams, and of operators that read pages.
 
-    `form` is the format of its home.
+    `form` is the format of its home; `lost` says of operators whose state cannot be read why not.
     """
 
     epoch: int = 0
     streams: dict[str, StreamState] = field(default_factory=dict)
     operators: dict[str, PageOperator] = field(default_factory=dict)
     form: int = BY_TEXT
+    lost: dict[str, str] = field(default_factory=dict)
     readers: Readers = field(default_factory=Readers)
 
 
@@ -86,7 +87,7 @@ def _state(home: Home, epoch: int, shard: int, *, remember: bool) -> tuple[Shard
     found, files = read_packed(home, epoch, shard, kind=KIND, version=VERSION, remember=remember)
     what = f"state of shard {shard} after epoch {epoch}"
     with naming(home.root / files.names[-1], what):
-        return _unpacked(found, shard, home.shards), files
+        return _unpacked(found, shard, found.values.get("shards", home.shards)), files
 
 
 def shards_of(data: bytes) -> int:
@@ -101,13 +102,14 @@ def form_of(data: bytes) -> int:
 
 def absent(home: Home, epoch: int) -> StateTooOld:
     """The error of state that should be there."""
-    listed = [path for k in range(home.shards) for path in state_files(home, epoch, k)]
+    shards = home_after(home, epoch).shards
+    listed = [path for k in range(shards) for path in state_files(home, epoch, k)]
     gone = [path for path in listed if not path.exists()]
     folder = home.state(epoch, 0).parent
     return damaged(
         gone[0] if gone else folder,
         f"state after epoch {epoch}",
-        f"{len(gone)} of {len(listed)} files for {home.shards} shards are absent",
+        f"{len(gone)} of {len(listed)} files for {shards} shards are absent",
     )
 
 
@@ -122,21 +124,29 @@ def _unpacked(packed: Packed, shard: int, shards: int) -> ShardState:
         for serial, (name, values) in enumerate(packed.values["streams"].items())
     }
     form = packed.values.get("form", BY_TEXT)
+    lost: dict[str, str] = {}
     stalled = {
         name: StalledReader.unpack(f"stalled/{serial}", values, packed.arrays)
         for serial, (name, values) in enumerate(packed.values.get("stalled", ()))
     }
-    return ShardState(packed.values["epoch"], streams, _operators(packed), form, Readers(stalled))
+    operators, readers = _operators(packed, lost), Readers(stalled)
+    return ShardState(packed.values["epoch"], streams, operators, form, lost, readers)
 
 
-def _operators(packed: Packed) -> dict[str, PageOperator]:
-    """Operators that read pages, by the names of their techniques and keys."""
+def _operators(packed: Packed, lost: dict[str, str]) -> dict[str, PageOperator]:
+    """Operators that read pages, by their techniques and keys; those that cannot be are `lost`."""
     found: dict[str, PageOperator] = {}
     by_name = {technique.name: technique for technique in techniques()}
     for serial, (name, values) in enumerate(packed.values.get("operators", ())):
-        module = page_module(by_name[name.partition("/")[0]])
-        found[name] = module.restored(f"operator/{serial}", values, packed.arrays)
-    if found:
+        technique = by_name.get(name.partition("/")[0])
+        try:
+            if technique is None:
+                raise unknown_technique(name)
+            module = page_module(technique)
+            found[name] = module.restored(f"operator/{serial}", values, packed.arrays)
+        except StateTooOld as error:
+            lost[name] = error.what
+    if found or lost:
         return found
     for technique in techniques():
         if not technique.fed and _EARLIER & packed.values.keys():

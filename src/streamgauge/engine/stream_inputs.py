@@ -19,13 +19,17 @@ UNSTARTED = -(2**60)
 
 @dataclass(slots=True)
 class InputState:
-    """What one input of a stream has brought: names, series, rows that wait, and the work."""
+    """What one input of a stream has brought: names, series, rows that wait, and the work.
+
+    `stalled` is work of suspended queries; `lost` says of work whose state cannot be read why not.
+    """
 
     words: dict[str, Interner] = field(default_factory=dict)
     series: Series = field(default_factory=Series)
     waiting: Rows = field(default_factory=lambda: no_rows((), ()))
     pieces: dict[str, Operator] = field(default_factory=dict)
     stalled: dict[str, Stalled] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from streamgauge.engine.stalled import Stalled
 from streamgauge.engine.stream_inputs import InputState, StreamState
 from streamgauge.engine.unusable import Tally
 from streamgauge.kernel.columns import Combiner, Interner
+from streamgauge.kernel.errors import StateTooOld
 from streamgauge.kernel.passing_names import PassingNames
 from streamgauge.kernel.wire import Packed, pack
 from streamgauge.plan.table_key import TableKey
@@ -101,10 +102,14 @@ def unpack_stream(
 def _unpack_input(
     prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
 ) -> InputState:
-    pieces = [
-        _restored(f"{prefix}/{serial}", item, arrays, shard, shards)
-        for serial, item in enumerate(values["pieces"])
-    ]
+    pieces: dict[str, Operator] = {}
+    lost: dict[str, str] = {}
+    for serial, item in enumerate(values["pieces"]):
+        try:
+            piece = _restored(f"{prefix}/{serial}", item, arrays, shard, shards)
+            pieces[piece.key.text()] = piece
+        except StateTooOld as error:
+            lost[item["key"]] = error.what
     passing = values.get("passing", ())
     return InputState(
         words={
@@ -117,7 +122,8 @@ def _unpack_input(
             arrays[f"{prefix}/series/local"].tolist(),
         ),
         waiting=_unpack_rows(f"{prefix}/waiting", values["numbers"], values["codes"], arrays),
-        pieces={piece.key.text(): piece for piece in pieces},
+        pieces=pieces,
+        lost=lost,
         stalled={
             text: _stalled(f"{prefix}/stalled/{serial}", item, arrays, shard, shards)
             for serial, (text, item) in enumerate(values.get("stalled", {}).items())
@@ -194,8 +200,21 @@ def _unpack_rows(prefix: str, numbers: list[str], words: list[str], arrays: Arra
 def _restored(
     prefix: str, values: dict[str, Any], arrays: Arrays, shard: int, shards: int
 ) -> Operator:
-    module = fed_module(technique_of_state(values["key"]))
+    try:
+        technique = technique_of_state(values["key"])
+    except (StopIteration, ValueError, LookupError, TypeError):
+        raise unknown_technique(values["key"]) from None
+    module = fed_module(technique)
     return module.restored(prefix, values, arrays, shard, shards)
+
+
+def unknown_technique(name: str) -> StateTooOld:
+    """The error of state that no technique of this release has."""
+    return StateTooOld(
+        "no technique of this release has such state",
+        f"it is named {name[:100]!r}",
+        "run the release that wrote it",
+    )
 
 
 def operator_bytes(held: InputState, text: str, read: Columns) -> int:

@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.engine.memory import side_by_side
 from streamgauge.engine.naming import Groups
-from streamgauge.engine.pieces import Seats
+from streamgauge.engine.operator import Operator
+from streamgauge.engine.pieces import Bench, Seats
 from streamgauge.engine.seated import Seated
 from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.operators.emission import GIVEN, Flags, Ints
@@ -56,10 +58,36 @@ class Table(Seated):
         if gone < least or 2 * gone < len(groups.local):
             return
         kept = np.flatnonzero(there)
-        self.groups = _some_groups(groups, there, kept)
+        self._keep(_some_groups(groups, there, kept), kept)
+
+    def _keep(self, groups: Groups, kept: Ints) -> None:
+        """Go on with some groups, which had these numbers."""
+        self.groups = groups
         cells = self.seats.memory.cells
         self.seats.memory.cells = _room(cells[:, kept[kept < cells.shape[1]]])
         self.keep_groups(kept)
+
+    def relocated(self, was: Bench, bench: Bench) -> Operator | None:
+        """Its groups that another shard owns, with the numbers that names have there."""
+        there = Groups(self.key.group_by, bench.shard, bench.shards)
+        kept = there.take_owned(self.groups, was.words, bench.words, bench.form)
+        if there.columns:
+            self._keep(there, kept)
+        return self
+
+    def join(self, other: Any) -> None:
+        """Take in another shard's groups, after these."""
+        mine, more = len(self.groups.texts), len(other.groups.texts)
+        if not self.groups.columns or not more:
+            return
+        memory = self.seats.memory
+        self.seats.memory = side_by_side(memory, mine, other.seats.memory, more)
+        self.add_groups(other, mine, more)
+        self.groups.join(other.groups)
+
+    def add_groups(self, other: Any, mine: int, more: int) -> None:
+        """Take in what another shard holds of so many groups, after so many of its own."""
+        raise NotImplementedError
 
 
 def _remembered(seats: Seats, n_groups: int) -> Flags:

@@ -18,6 +18,7 @@ from streamgauge.log.attempts import folder as attempts
 from streamgauge.log.clearing import followers, promise_no_longer, remove_cleared
 from streamgauge.log.commits import (
     files_of,
+    home_after,
     lists_state,
     read_commit,
     remove_unlisted,
@@ -231,7 +232,7 @@ def _pages_in_state(home: Home) -> set[int]:
     """Pages that rows in the committed state lie in: more of their columns may be asked for."""
     found: set[int] = set()
     epoch = home.committed()
-    for shard in range(home.shards):
+    for shard in range(home_after(home, epoch).shards):
         if state_files(home, epoch, shard)[-1].exists():
             for name, array in wire.read_arrays(home, epoch, shard).arrays.items():
                 if name.rpartition("/")[2] == "page":

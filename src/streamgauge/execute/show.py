@@ -305,7 +305,7 @@ def _answer_columns(registry: Registry, standing: Standing) -> list[tuple[str, s
 
 def explained(registry: Registry, name: str, *, shards: int, epoch: int) -> PlanText:
     """The plan of a registered query, of numbers or of rows."""
-    asked = registry.query(name).asked
+    asked, shards = registry.query(name).asked, registry.shards or shards
     if isinstance(asked, View):
         return PlanText(explain_view(asked, registry, shards=shards, epoch=epoch))
     return PlanText(explain_query(registry, name, shards=shards, epoch=epoch))

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from streamgauge.kernel.errors import BindError, StreamgaugeError
-from streamgauge.log import batches, inbox
+from streamgauge.log import inbox
 from streamgauge.log.home import Home, check_directory_name
 from streamgauge.log.segments import write_parquet
 from streamgauge.log.tables import read_rows, same_rows
@@ -21,7 +21,8 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Record, Registry, Standing
 from streamgauge.plan.seeds import draw_seed
 from streamgauge.plan.view import View
-from streamgauge.sources.records import KAFKA_BESIDE, MQTT_BESIDE, check_columns
+from streamgauge.sources.records import check_columns
+from streamgauge.sources.table import KINDS
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
 
@@ -174,6 +175,6 @@ def located(error: StreamgaugeError, line: int) -> StreamgaugeError:
 def _check_records(stream: Stream) -> None:
     """Raise when records of a log cannot fill the columns of their stream."""
     source = stream.source_dict()
-    if source["kind"] in batches.KINDS:
-        beside = KAFKA_BESIDE if source["kind"] == "kafka" else MQTT_BESIDE
-        check_columns(stream.schema, source["format"], beside)
+    kind = KINDS[source["kind"]]
+    if kind.batches:
+        check_columns(stream.schema, source["format"], kind.beside)

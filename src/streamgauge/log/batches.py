@@ -14,8 +14,6 @@ from typing import Any
 
 from streamgauge.kernel.files import damaged, number_name, read_json, reading, write_json
 
-# Kinds of sources whose rows land in batches.
-KINDS = ("kafka", "mqtt")
 MANIFEST = "_manifest.json"
 DEAD = "_dead"
 

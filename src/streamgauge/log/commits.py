@@ -8,11 +8,14 @@ state, and the oldest none of answers: those have one name for each epoch and sh
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from streamgauge.kernel.files import damaged, number_name, numbered, read_json, reading
 from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal, home_for
 
 
 def read_commit(home: Home, epoch: int) -> dict[str, Any]:
@@ -22,6 +25,16 @@ def read_commit(home: Home, epoch: int) -> dict[str, Any]:
     if not isinstance(found, dict) or found.get("epoch") != epoch or "seconds" not in found:
         raise damaged(path, what, f"it is not one of epoch {epoch}")
     return found
+
+
+def home_after(home: Home, epoch: int) -> Home:
+    """The home with as many shards as have the state after a committed epoch."""
+    receipts: list[Any] = []
+    with suppress(FileNotFoundError):
+        receipts = read_json(home.commit(epoch), f"the commit of epoch {epoch}").get("shards", [])
+    if receipts:
+        return replace(home, shards=len(receipts))
+    return home_for(home, Journal(home).page(epoch)) if epoch > home.cleared() else home
 
 
 def answer_files(home: Home, epoch: int) -> list[Path]:

@@ -6,7 +6,7 @@ replaying the life of the gauge.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,8 @@ class Page:
     `peaks` has where they stand without rows. `scans` says which rows are read once and sent
     to the shards that need them, and how; each shard reads the others itself. `clocks` has the
     instant up to which all ticks of a stream are closed, where it has begun; pages of earlier
-    releases leave it to `peaks` and `passed`, and have changes that only move a clock.
+    releases leave it to `peaks` and `passed`, and have changes that only move a clock. `shards` is
+    how many shards run the page, once that is another number than the home was made with.
     """
 
     number: int
@@ -90,6 +91,7 @@ class Page:
     idle: dict[str, Instant] = field(default_factory=dict)
     scans: dict[str, Any] = field(default_factory=dict)
     clocks: dict[str, Instant] = field(default_factory=dict)
+    shards: int = 0
 
     def reach(self, stream: str) -> Instant | None:
         """The largest event time that has arrived; None when nothing has."""
@@ -117,6 +119,7 @@ class Page:
             "idle": self.idle,
             "scans": self.scans,
             "clocks": self.clocks,
+            "shards": self.shards,
         }
         return {**plain, **{name: given for name, given in more.items() if given}}
 
@@ -139,6 +142,7 @@ class Page:
             data.get("idle", {}),
             data.get("scans", {}),
             data.get("clocks", {}),
+            data.get("shards", 0),
         )
 
 
@@ -152,6 +156,11 @@ def parse_page(data: bytes, path: Path) -> Page:
         for change in page.changes:
             change["do"]
         return page
+
+
+def home_for(home: Home, page: Page) -> Home:
+    """The home with as many shards as run a page."""
+    return replace(home, shards=page.shards) if page.shards else home
 
 
 def refuse_cleared(home: Home, epoch: int) -> None:

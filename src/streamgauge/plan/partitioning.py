@@ -76,6 +76,19 @@ def placed(plan: Node) -> dict[str, tuple[str, ...]] | str:
     return {stream: tuple(column for way in few for _, column in way.by)}
 
 
+def shown_columns(plan: Node) -> tuple[str, ...]:
+    """The columns of the result by whose hash its rows are where those are that they are made of.
+
+    They are in the order in which `placed` has those of the streams.
+    """
+    ways = _ways(plan)
+    assert not isinstance(ways, str), f"rows that cannot be split: {ways}"
+    shown = [way for way in ways if way.columns]
+    few = [way for way in shown if way.type != "float"] or shown[:1]
+    joined = any(isinstance(node, Join) for node in plan.walk())
+    return tuple(min(way.columns) for way in (shown[:1] if joined else few))
+
+
 def _ways(node: Node) -> Ways:
     work = _WORK.get(type(node))
     return _WHOLE.get(type(node), "rows of tables alone are read") if work is None else work(node)

@@ -21,6 +21,7 @@ from streamgauge.plan.missing import missing
 from streamgauge.plan.offer import Statistics
 from streamgauge.plan.promise_check import check_promise
 from streamgauge.plan.query import Query
+from streamgauge.plan.rescale import checked_shards, refuse_split_groups
 from streamgauge.plan.seeds import kept_by, seeded
 from streamgauge.plan.shadows import is_shadow, refuse_shadow, shadows_of
 from streamgauge.plan.sink import Sink, StandingSink, check_delivered, refuse_delivered, with_sink
@@ -41,7 +42,7 @@ __all__ = ["Listed", "Record", "Registry", "Standing", "Taken", "asked", "stream
 
 Record = dict[str, Any]
 # Records that come while nothing is asked, and after which all plans are as they were.
-PRICING = ("costs",)
+PLANLESS = ("costs", "rescale")
 # Records that say what is asked; a page says of each query which offer was taken.
 ASKING = ("register", "alter", "shadow")
 # Records after which offers are taken: a window that is another now moves its queries.
@@ -52,7 +53,7 @@ DECIDED = ("taken", "born")
 
 @dataclass(slots=True)
 class Registry:
-    """All that is declared, as of an epoch.
+    """All that is declared, as of an epoch; `shards` of a home that was rescaled, else 0.
 
     Examples
     --------
@@ -83,6 +84,7 @@ class Registry:
     alerts: dict[str, StandingAlert] = field(default_factory=dict)
     sinks: dict[str, StandingSink] = field(default_factory=dict)
     seed: int | None = None
+    shards: int = 0
 
     def apply(self, records: Iterable[Record], *, epoch: int) -> list[StreamgaugeError]:
         """Fold the records of one epoch; a record that does not fit is refused, the rest holds."""
@@ -99,6 +101,7 @@ class Registry:
         What a record says of offers already is left out: whoever writes pages decides.
         """
         decided: list[Record] = []
+        self.queries.changed.clear()
         refused: list[StreamgaugeError] = []
         for record in records:
             if record["do"] in TAKING:
@@ -118,7 +121,7 @@ class Registry:
         self, record: Record, epoch: int
     ) -> tuple[list[Taken | None], list[StreamgaugeError]]:
         """Fold one record; the offers that were taken, None where a query was refused."""
-        if record["do"] not in PRICING:
+        if record["do"] not in PLANLESS:
             self.changed = epoch
         if self.seed is None:
             self.seed = record.get("seed")
@@ -160,6 +163,9 @@ class Registry:
             self._drop_summary(change["name"])
         elif do == "costs":
             self.costs = Costs(**change["costs"])
+        elif do == "rescale":
+            refuse_split_groups(self)
+            self.shards = checked_shards(change["shards"])
         elif do == "name":
             self.names[change["name"]] = change["text"]
         elif do == "drop name":
@@ -273,10 +279,8 @@ class Registry:
         self.summaries[summary.name] = summary
 
     def _drop_summary(self, name: str) -> None:
-        if name not in self.summaries:
-            raise missing("summary", name, self.summaries)
         self._refuse_used_summary(name)
-        del self.summaries[name]
+        self._drop(self.summaries, "summary", name)
 
     def _put_alert(self, alert: Alert, epoch: int) -> None:
         if alert.query:
@@ -344,8 +348,6 @@ class Registry:
         return [q for q in everyone if isinstance(q.asked, Query) and q.asked.window == name]
 
     def _drop_window(self, name: str) -> None:
-        if name not in self.windows:
-            raise missing("window", name, self.windows)
         users = [user.name for user in self._window_users(name)]
         if users:
             raise BindError(
@@ -353,7 +355,7 @@ class Registry:
                 f"{len(users)} queries read it, {users[0]!r} first",
                 "drop or alter the queries first",
             )
-        del self.windows[name]
+        self._drop(self.windows, "window", name)
 
     def _register(self, query: Query | View, epoch: int, told: Taken | None = None) -> None:
         if query.name in self.queries:
@@ -439,6 +441,7 @@ class Registry:
             "alerts": [standing.as_dict() for standing in self.alerts.values()],
             "sinks": [standing.as_dict() for standing in self.sinks.values()],
             "seed": self.seed,
+            "shards": self.shards,
         }
         return {
             "epoch": self.epoch,
@@ -471,6 +474,7 @@ class Registry:
             {a["alert"]["name"]: StandingAlert.from_dict(a) for a in data.get("alerts", ())},
             {s.sink.name: s for s in map(StandingSink.from_dict, data.get("sinks", ()))},
             data.get("seed"),
+            data.get("shards", 0),
         )
         for one in [one for one in queries if one.technique in FORMER]:
             offer = offer_now(found, one.asked, Taken(one.technique, one.model))

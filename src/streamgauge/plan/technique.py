@@ -83,6 +83,10 @@ class Key:
         """Name of the state."""
         raise NotImplementedError
 
+    def former(self) -> str:
+        """The name under which an earlier release kept the state; empty: it was this one."""
+        return ""
+
     def reads(self, schema: Schema, queries: Sequence[Standing]) -> Columns:
         """The columns that are read of a stream."""
         return Columns()

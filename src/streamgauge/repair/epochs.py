@@ -16,9 +16,9 @@ from streamgauge.kernel.errors import StreamgaugeError
 from streamgauge.kernel.files import number_name, numbered
 from streamgauge.kernel.wire import kind_of, unpack
 from streamgauge.log import inbox
-from streamgauge.log.commits import lists_state, read_commit, state_files
+from streamgauge.log.commits import home_after, lists_state, read_commit, state_files
 from streamgauge.log.home import CLEARED, FORMAT, Home
-from streamgauge.log.journal import Journal, Page, Segment
+from streamgauge.log.journal import Journal, Page, Segment, home_for
 from streamgauge.repair.finding import RECOMPUTE, REMOVE, REWRITE, SET_ASIDE, Notes
 from streamgauge.results.blocks import read_block
 from streamgauge.results.row_blocks import read_rows
@@ -141,14 +141,20 @@ class Epochs:
             with self.notes.looking(path, what, means, repair=RECOMPUTE):
                 found = read_commit(self.home, epoch)
                 receipts, start = found["shards"], int(found["start"])
-                if [receipt["shard"] for receipt in receipts] != list(range(self.home.shards)):
-                    raise ValueError(f"it is not one of {self.home.shards} shards")
+                shards = self._shards(epoch, len(receipts))
+                if [receipt["shard"] for receipt in receipts] != list(range(shards)):
+                    raise ValueError(f"it is not one of {shards} shards")
                 self.commits[epoch] = found
                 if start > before:
                     absent = self.home.commit(start)
                     what = f"the commit of epoch {start}"
                     self.notes.add(absent, what, "it is absent", means, repair=RECOMPUTE)
             before = epoch
+
+    def _shards(self, epoch: int, known: int) -> int:
+        """How many shards ran an epoch; as many as are known where its page is lost."""
+        page = self.pages.get(epoch)
+        return known if page is None else home_for(self.home, page).shards
 
     def _look_at_answers(self, epoch: int, found: dict[str, Any]) -> None:
         listed: dict[str, int] = {}
@@ -189,7 +195,7 @@ class Epochs:
         # Where a commit cannot be read, so are the names of the files; both are made again.
         for epoch in sorted(self.commits, reverse=True):
             newest = epoch == self.committed
-            for shard in range(self.home.shards):
+            for shard in range(home_after(self.home, epoch).shards):
                 for path in reversed(state_files(self.home, epoch, shard)):
                     if path in looked or not (newest or path.exists()):
                         continue
@@ -214,7 +220,7 @@ class Epochs:
             data = path.read_bytes()
             whole = kind_of(data) != wire_changes.KIND
             if whole:
-                wire.from_bytes(data, shard, self.home.shards)
+                wire.from_bytes(data, shard, wire.shards_of(data))
             else:
                 unpack(data, kind=wire_changes.KIND, version=wire_changes.VERSION)
         return whole
@@ -246,14 +252,17 @@ def known_form(root: Path) -> int:
 
 
 def known_shards(root: Path) -> int | None:
-    """How many shards a data directory has, from what else lies in it; None where nothing says."""
+    """How many shards a data directory was made with, from what else lies in it, the oldest first.
+
+    None where nothing says.
+    """
     home = Home(str(root), 1)
-    for epoch in reversed(numbered(home.commits, ".json")):
+    for epoch in numbered(home.commits, ".json"):
         try:
             return len(read_commit(home, epoch)["shards"])
         except (StreamgaugeError, OSError, LookupError, TypeError):
             continue
-    for path in sorted(root.glob("state/*/shard-*.sgst"), reverse=True):
+    for path in sorted(root.glob("state/*/shard-*.sgst")):
         try:
             return int(wire.shards_of(path.read_bytes()))
         except (StreamgaugeError, OSError, LookupError, TypeError, ValueError):

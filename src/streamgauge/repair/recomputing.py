@@ -21,9 +21,9 @@ from streamgauge.kernel.errors import EngineFailure, StateTooOld, StreamgaugeErr
 from streamgauge.kernel.files import write_whole
 from streamgauge.kernel.wire import pack
 from streamgauge.log.attempts import found_failures, note_failures
-from streamgauge.log.commits import remove_unlisted, state_files
+from streamgauge.log.commits import home_after, remove_unlisted, state_files
 from streamgauge.log.home import CLEARED, Home
-from streamgauge.log.journal import Journal
+from streamgauge.log.journal import Journal, home_for
 from streamgauge.repair.epochs import Epochs
 from streamgauge.repair.finding import RECOMPUTE, Finding, Notes
 
@@ -71,7 +71,7 @@ def _start(epochs: Epochs, first: int) -> int:
     kept = [int(path.name) for path in root.iterdir()] if root.is_dir() else []
     for epoch in sorted((n for n in kept if n < first), reverse=True):
         try:
-            for shard in range(home.shards):
+            for shard in range(home_after(home, epoch).shards):
                 wire.read_state(home, epoch, shard)
         except (StreamgaugeError, OSError):
             continue
@@ -94,7 +94,7 @@ def _furnish(home: Home, scratch: Home, start: int) -> None:
     for path in (home.journal, home.registry, home.root / CLEARED):
         if path.exists():
             (scratch.root / path.name).symlink_to(path)
-    for shard in range(home.shards) if start else ():
+    for shard in range(home_after(home, start).shards) if start else ():
         write_whole(scratch.state(start, shard), pack(wire.read_arrays(home, start, shard)))
 
 
@@ -107,7 +107,8 @@ def _replay(
         begun = time.perf_counter()
         epochs.notes.seen()
         _suspend(epochs, scratch, stop)
-        receipts = [shards.run(scratch, k, start, stop) for k in range(scratch.shards)]
+        count = home_for(scratch, Journal(scratch).page(stop)).shards
+        receipts = [shards.run(scratch, k, start, stop) for k in range(count)]
         if failed := [why for receipt in receipts for why in receipt.failed]:
             raise EngineFailure(
                 f"epoch {stop} cannot be computed again",

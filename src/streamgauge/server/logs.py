@@ -221,10 +221,17 @@ class Chronicle:
                 self._note_page(number)
                 self._note_answers(number)
                 self._epoch = number
+            for name, why in self._rebuilt(record).items():
+                note("state rebuilt", level="warning", query=name, epoch=record["epoch"], why=why)
             if record["seconds"] >= self.slow:
                 note("epoch slow", level="warning", epoch=record["epoch"],
                      seconds=record["seconds"], rows=record["rows"])  # fmt: skip
         self._note_agents()
+
+    def _rebuilt(self, record: dict[str, Any]) -> dict[str, str]:
+        """Queries whose state could not be read and began anew, and why."""
+        parts = (receipt.get("rebuilt", {}) for receipt in record["shards"])
+        return {name: why for part in parts for name, why in part.items()}
 
     def _note_job(self) -> None:
         running = lock.held(self.reader.home.root)

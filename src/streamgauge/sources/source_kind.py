@@ -7,9 +7,9 @@ it. What lies in other folders stands here by its dotted name and is loaded when
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from streamgauge.kernel.time import duration_text
 
@@ -26,6 +26,13 @@ InToml: TypeAlias = Literal["", "text", "raw", "positive", "whole", "number", "f
 Given: TypeAlias = dict[str, Any]
 
 
+class Incoming(Protocol):
+    """A home, as far as what writes the rows of a stream knows it."""
+
+    def incoming(self, stream: str) -> Path:
+        """The folder whose parquet files become rows of a stream."""
+
+
 class FeedSite(NamedTuple):
     """Where a feed writes, and what it may use.
 
@@ -37,6 +44,12 @@ class FeedSite(NamedTuple):
     session: Any
     frame: Any
     checkpoint: str
+
+
+_FORMS = {
+    "text": "'text'", "name": "name", "word": "name", "number": "n", "whole": "n",
+    "moment": "'instant'", "span": "t", "positive": "t", "texts": "'text', ...",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,17 @@ class Option:
     def written(self) -> bool:
         """Whether a statement can have it."""
         return bool(self.takes or self.choices)
+
+    @property
+    def form(self) -> str:
+        """How a statement has it.
+
+        >>> Option("speed", "number", choices=(("MAX", "max"),)).form
+        'SPEED n|MAX'
+        """
+        known = "|".join(self.known) or _FORMS.get(self.takes, "")
+        told = [*([known] if self.takes else []), *(word for word, _ in self.choices)]
+        return f"{self.words} {'|'.join(told)}".rstrip()
 
     @property
     def words(self) -> str:
@@ -130,6 +154,10 @@ class SourceKind:
     feed
         "module:name" of what makes the feed of a stream from it and a FeedSite; none: the lander
         finds its files by itself.
+    writer
+        "module:name" of what makes, from a stream and its home, a function that writes parquet
+        files into the folder of the stream until the event that it is given is set; instead of
+        a feed.
     refuse
         "module:name" of what raises where a stream cannot be fed, from it, session and frame.
     address
@@ -147,6 +175,18 @@ class SourceKind:
         Options as they are handed over, from those that a statement has.
     usual
         Time, key and width of a stream that declares none of them and no columns.
+    batches
+        Whether its rows land in batches, each a folder with a manifest.
+    beside
+        Columns that come with each of its records, with the types that they may be read as.
+    parsed
+        Whether its rows are parsed before they are written: their times are microseconds then.
+    buries
+        Whether dead letters are kept by whoever writes its files.
+    waits_for_lanes
+        Whether it has lanes that are waited for until they have been silent for its idle time.
+    how_to
+        Page of the documentation that shows it, in docs/how-to.
     learns
         Whether later files may widen the columns that were learned.
     declared
@@ -158,6 +198,7 @@ class SourceKind:
     text: str
     columns: str
     feed: str = ""
+    writer: str = ""
     refuse: str = ""
     address: Address | None = None
     then: Option | None = None
@@ -169,8 +210,29 @@ class SourceKind:
     formats: tuple[str, ...] = ()
     prepared: Callable[[Given], Given] = _as_given
     usual: tuple[str, str, str] | None = None
+    batches: bool = False
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parsed: bool = False
+    buries: bool = False
+    waits_for_lanes: bool = False
+    how_to: str = ""
     learns: bool = False
     declared: bool = True
+
+    @property
+    def written(self) -> str:
+        """What stands after FROM in a statement, up to the options."""
+        parts = [self.name.upper()]
+        if self.address:
+            told = f"'{self.address.example}'"
+            parts.append(told if self.address.needed else f"[{told}]")
+        if self.numbers:
+            told = ", ".join(option.name for option in self.numbers)
+            parts.append(f"[({told})]" if self.brackets else f"[{told}]")
+        if self.then:
+            told = self.then.form
+            parts.append(told if self.then_needed else f"[{told}]")
+        return " ".join(parts)
 
     @property
     def all_options(self) -> tuple[Option, ...]:

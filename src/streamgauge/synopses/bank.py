@@ -98,6 +98,12 @@ class Bank(ABC):
         new.load([data[group] for group in groups.tolist()])
         return new
 
+    def beside(self, other: Any) -> Bank:
+        """The groups of this bank, then those of another, numbered on."""
+        both = bank_of(self.model, 0)
+        both.load([*self.to_bytes(), *other.to_bytes()])
+        return both
+
     def save(self) -> dict[str, Array]:
         """State as arrays, for the state of a shard; a bank of arrays saves those."""
         parts = self.to_bytes()
@@ -190,6 +196,13 @@ class ListBank(Bank):
         new.held = [self.held[group] for group in groups.tolist()]
         new.n_groups = len(new.held)
         return new
+
+    def beside(self, other: ListBank) -> ListBank:
+        """The groups of this bank, then those of another."""
+        both = ListBank(self.model, 0)
+        both.held = [*self.held, *other.held]
+        both.n_groups = len(both.held)
+        return both
 
     def to_bytes(self) -> list[bytes]:
         """Bytes of each group."""

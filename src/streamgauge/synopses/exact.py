@@ -245,9 +245,22 @@ class ExactBank(Bank):
                 self.rows[group] = one.rows
 
     def renumber(self, numbers: Floats) -> None:
-        """Give items that are places in a table their place in another, in the same order."""
+        """Give items that are places in a table their place in another."""
         self._settle()
-        self.item = numbers[self.item.astype(np.int64)]
+        item = numbers[self.item.astype(np.int64)]
+        order = np.lexsort((item, self.group))
+        self.item, self.total = item[order], self.total[order]
+
+    def beside(self, other: ExactBank) -> ExactBank:
+        """The groups of this bank, then those of another."""
+        self._settle()
+        other._settle()
+        both = ExactBank(self.model, self.n_groups + other.n_groups)
+        both.group = np.concatenate((self.group, other.group + np.int32(self.n_groups)))
+        both.item = np.concatenate((self.item, other.item))
+        both.total = np.concatenate((self.total, other.total))
+        both.rows = np.concatenate((self.rows, other.rows))
+        return both
 
     def chosen(self, groups: Ints) -> ExactBank:
         """The rows of some groups, which ascend."""

@@ -144,19 +144,32 @@ class BankPanes:
             self._let_go(self.panes.pop(pane))
 
     def keep(self, groups: Ints) -> None:
-        """Go on with some groups, numbered anew; the others have no rows in any pane."""
+        """Go on with some groups, numbered anew; rows of the others are let go."""
         n_groups = max(self.n_groups, int(groups.max(initial=-1)) + 1)
         number = np.full(n_groups, -1, np.int32)
         number[groups] = np.arange(len(groups), dtype=np.int32)
         for pane in self.panes.values():
             pane.counts = pane.counts[groups[groups < len(pane.counts)]]
             if pane.n_raw:
-                codes, items = pane.raw()
-                pane.groups, pane.items = [number[codes]], [items]
+                codes, items = number[pane.raw()[0]], pane.raw()[1]
+                mine = codes >= 0
+                pane.groups, pane.items = [codes[mine]], [items[mine]]
+                pane.n_raw = int(mine.sum())
             if pane.bank is not None:
                 pane.bank = pane.bank.chosen(groups[groups < pane.bank.n_groups])
+        self.panes = {n: p for n, p in self.panes.items() if p.n_raw or p.bank is not None}
         self.n_groups = max(1, len(groups))
         self._windows.clear()
+
+    def join(self, other: BankPanes, mine: int, more: int) -> None:
+        """Take in the panes of as many groups as another has, after so many groups of its own."""
+        self.n_groups, other.n_groups = mine, more
+        for number in sorted({*self.panes, *other.panes}):
+            here, there = self.panes.pop(number, Pane()), other.panes.get(number, Pane())
+            self.panes[number] = _beside(self.model, here, there, mine, more)
+        self.n_groups = mine + more
+        self._windows.clear()
+        self.hold_again()
 
     def items(self) -> Iterator[Array]:
         """The items of all panes, of exact ones each once for a group."""
@@ -167,7 +180,7 @@ class BankPanes:
                 yield pane.bank.save()["item"]
 
     def renumber(self, numbers: Array) -> None:
-        """Give items that are places in a table their place in another, in the same order."""
+        """Give items that are places in a table their place in another."""
         for pane in self.panes.values():
             if pane.n_raw:
                 groups, items = pane.raw()
@@ -235,6 +248,27 @@ class BankPanes:
         bank = bank_of(self.model, self.n_groups)
         bank.update(*pane.raw())
         return bank
+
+
+def _beside(model: Synopsis, here: Pane, there: Pane, mine: int, more: int) -> Pane:
+    """One pane of some groups and of others after them."""
+    counts = np.zeros(mine + more, np.int64)
+    counts[: len(here.counts)] = here.counts[:mine]
+    counts[mine : mine + len(there.counts)] = there.counts[:more]
+    bank = None
+    if here.bank is not None or there.bank is not None:
+        bank = _sized(model, here.bank, mine).beside(_sized(model, there.bank, more))
+    rows = [(part.raw(), shift) for part, shift in ((here, 0), (there, mine)) if part.n_raw]
+    groups = [codes + np.int32(shift) for (codes, _), shift in rows]
+    items = [column for (_, column), _ in rows]
+    return Pane(groups, items, here.n_raw + there.n_raw, bank, counts)
+
+
+def _sized(model: Synopsis, bank: Bank | None, n_groups: int) -> Bank:
+    """A bank with room for so many groups."""
+    found = bank_of(model, n_groups) if bank is None else bank
+    found.resize(n_groups)
+    return found
 
 
 @lru_cache(maxsize=64)

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import streamgauge as sg
 from streamgauge.checks.work import canonical, same_answers
+from streamgauge.log.commits import read_commit
 from streamgauge.log.journal import Journal
 from tests.checks.test_tables import DECLARED, OTHERS, SUMS, arriving
 
@@ -44,3 +45,23 @@ def test_packets_cross_spark_and_each_shard_folds_its_own(
         pass
     assert len(read.answers()) > 1000
     same_answers(canonical(sent.answers()), canonical(read.answers()))
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_running_job_is_rescaled(spark: SparkSession, tmp_path: Path, exchange: bool) -> None:
+    """The tasks of an epoch follow its page."""
+    job = asked(tmp_path / "spark", "spark", shards=2, exchange=exchange)
+    rows = tmp_path / "spark" / "rows"
+    with job:
+        job.start()
+        job.drain(timeout=300)
+        job.rescale(3)
+        pq.write_table(arriving(20, 40), rows / "2.parquet", row_group_size=300)
+        job.drain(timeout=300)
+    told = [len(read_commit(job.home, e)["shards"]) for e in range(1, job.home.committed() + 1)]
+    assert (told[0], told[-1]) == (2, 3)
+    read = asked(tmp_path / "local", "local")
+    pq.write_table(arriving(20, 40), tmp_path / "local" / "rows" / "2.parquet")
+    while read.step():
+        pass
+    same_answers(canonical(job.answers()), canonical(read.answers()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,11 +102,6 @@ def restored(
 ) -> ToyOperator:
     """An operator from its stored state."""
     return ToyOperator(ToyKey(), values["count"], values["tick"])
-
-
-def upgraded(key: ToyKey, held: Mapping[str, Operator]) -> ToyOperator | None:
-    """No earlier release kept it."""
-    return None
 
 
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:

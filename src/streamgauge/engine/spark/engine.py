@@ -20,6 +20,7 @@ from streamgauge.engine.spark.wording import OURS
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.kernel.time import Duration
 from streamgauge.log.home import Home
+from streamgauge.log.journal import Journal, home_for
 
 
 def _receipts(rows: Sequence[Row]) -> list[Receipt]:
@@ -108,7 +109,8 @@ class SparkEngine:
         parts = sent_slices(self.home, start, start + 1)
         if parts:
             # The number of a shard is that of its partition: a hash would put two on one.
-            together = batch.repartitionById(self.home.shards, "shard")
+            shards = home_for(self.home, Journal(self.home).page(start + 1)).shards
+            together = batch.repartitionById(shards, "shard")
             batch = together.mapInArrow(Fold(self.options, len(parts)), SCHEMA)
         rows = batch.collect()
         if not rows:

@@ -23,7 +23,7 @@ from streamgauge.kernel.allowed import Allowed
 from streamgauge.kernel.collection import set_aside
 from streamgauge.kernel.errors import EngineFailure
 from streamgauge.log.home import QUERY_TIMEOUT, Home
-from streamgauge.log.journal import Journal
+from streamgauge.log.journal import Journal, home_for
 
 NAME = "streamgauge_journal"
 # `slice` is -1 for a receipt, else the slice that a packet is of.
@@ -101,7 +101,9 @@ class JournalReader(DataSourceStreamReader):
         parts = sent_slices(self.home, committed, end["page"])
         if parts:
             return [Scanned(part.number, committed, end["page"]) for part in parts]
-        return [Share(k, committed, end["page"]) for k in range(self.home.shards)]
+        last = Journal(self.home).page(end["page"])
+        shards = home_for(self.home, last).shards
+        return [Share(k, committed, end["page"]) for k in range(shards)]
 
     def _refuse_ahead(self, page: int, known: int) -> None:
         """Raise when a checkpoint has seen pages that this home has not."""

@@ -19,6 +19,7 @@ SOURCE = SourceKind(
     made=agents,
     text="Agents, which send only what leaves its bound.",
     columns="streamgauge.sources.kinds.edge:columns",
+    how_to="filter_at_sources.md",
     feed="streamgauge.coordinator.running:feed",
     address=Address("listen", "http://127.0.0.1:7311", needed=False),
     options=(

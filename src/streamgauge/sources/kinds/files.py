@@ -28,6 +28,7 @@ SOURCE = SourceKind(
     made=files,
     text="Files of a directory, or one file.",
     columns="streamgauge.sources.kinds.files:columns",
+    how_to="packets_and_logs.md",
     address=Address("path", "rows", local=True),
     options=(
         Option("format", "word", toml="text", known=FORMATS),

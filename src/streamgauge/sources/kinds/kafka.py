@@ -5,6 +5,7 @@ from __future__ import annotations
 from streamgauge.kernel.errors import BindError
 from streamgauge.sources.declare import RECORD_FORMATS, Source, kafka
 from streamgauge.sources.options import CA, PASSWORD_ENV, PASSWORD_FILE, TIME_UNIT, USER
+from streamgauge.sources.records import KAFKA_BESIDE
 from streamgauge.sources.source_kind import Address, Option, SourceKind
 from streamgauge.streams.schema import Schema
 
@@ -23,6 +24,7 @@ SOURCE = SourceKind(
     made=kafka,
     text="Records of a Kafka topic, each exactly once; on the Spark engine.",
     columns="streamgauge.sources.kinds.kafka:columns",
+    how_to="kafka.md",
     feed="streamgauge.engine.feed_makers:kafka",
     refuse="streamgauge.engine.feed_makers:refuse_kafka",
     address=Address("servers", "host:9092"),
@@ -45,4 +47,8 @@ SOURCE = SourceKind(
         Option("options", toml="settings"),
     ),
     formats=RECORD_FORMATS,
+    batches=True,
+    beside=KAFKA_BESIDE,
+    parsed=True,
+    waits_for_lanes=True,
 )

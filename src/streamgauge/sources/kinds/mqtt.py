@@ -5,6 +5,7 @@ from __future__ import annotations
 from streamgauge.kernel.errors import BindError
 from streamgauge.sources.declare import MESSAGE_FORMATS, Source, mqtt
 from streamgauge.sources.options import CA, PASSWORD_ENV, PASSWORD_FILE, TIME_UNIT, USER
+from streamgauge.sources.records import MQTT_BESIDE
 from streamgauge.sources.source_kind import Address, Option, SourceKind
 from streamgauge.streams.schema import Schema
 
@@ -23,6 +24,7 @@ SOURCE = SourceKind(
     made=mqtt,
     text="Messages of an MQTT broker.",
     columns="streamgauge.sources.kinds.mqtt:columns",
+    how_to="mqtt.md",
     feed="streamgauge.engine.feed_makers:mqtt",
     refuse="streamgauge.engine.feed_makers:refuse_mqtt",
     address=Address("url", "mqtt://host:1883"),
@@ -44,4 +46,7 @@ SOURCE = SourceKind(
         Option("limit", toml="positive"),
     ),
     formats=MESSAGE_FORMATS,
+    batches=True,
+    beside=MQTT_BESIDE,
+    parsed=True,
 )

@@ -23,5 +23,8 @@ SOURCE = SourceKind(
     made=push,
     text="Rows that clients push over HTTP.",
     columns="streamgauge.sources.kinds.push:columns",
+    how_to="serve.md",
     options=(TIME_UNIT,),
+    parsed=True,
+    buries=True,
 )

@@ -10,8 +10,10 @@ SOURCE = SourceKind(
     made=replay,
     text="Rows that were kept, played again.",
     columns="streamgauge.log.recording:columns_of",
+    how_to="replay.md",
     feed="streamgauge.engine.feed_makers:replay",
     address=Address("path", "recording", local=True),
+    buries=True,
     then=Option("stream", "name", toml="raw"),
     options=(
         Option("speed", "number", choices=(("MAX", "max"),), toml="raw"),

@@ -41,7 +41,7 @@ from streamgauge.synopses.quantiles.kll_levels import (
     widened,
 )
 from streamgauge.synopses.quantiles.kll_merge import merged
-from streamgauge.synopses.quantiles.kll_pack import chosen, moved, packed, unpacked
+from streamgauge.synopses.quantiles.kll_pack import beside, chosen, moved, packed, unpacked
 from streamgauge.synopses.questions import Count, Max, Min, Quantile, Question, RangeCount, Rank
 from streamgauge.synopses.synopsis import Arrays, Floats, Ints, Need, Synopsis, Trial, Values
 
@@ -346,6 +346,12 @@ class KllBank(Bank):
         """Sketches of some groups."""
         new = KllBank(self.model, 0)
         new.restore(chosen(self.save(), groups))
+        return new
+
+    def beside(self, other: KllBank) -> KllBank:
+        """The groups of this bank, then those of another."""
+        new = KllBank(self.model, 0)
+        new.restore(beside(self.save(), other.save()))
         return new
 
     def save(self) -> Arrays:

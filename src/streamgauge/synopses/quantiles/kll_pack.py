@@ -85,6 +85,17 @@ def chosen(arrays: dict[str, Array], groups: Ints) -> dict[str, Array]:
     return {"items": arrays["items"][places], **rest}
 
 
+def beside(one: dict[str, Array], other: dict[str, Array]) -> dict[str, Array]:
+    """Packed groups, then others."""
+    height = max(one["above"].shape[1], other["above"].shape[1])
+    levels = [
+        np.pad(part["above"], ((0, 0), (0, height - part["above"].shape[1])))
+        for part in (one, other)
+    ]
+    rest = {name: np.concatenate((one[name], other[name])) for name in ("items", "heads", "reals")}
+    return {"above": np.concatenate(levels), **rest}
+
+
 assert COMPACTIONS == HEIGHT + 1, "the packed heads are the last columns"
 
 

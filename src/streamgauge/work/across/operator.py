@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.operator import (
     Arrays,
+    CompiledOperator,
     Kept,
     Newest,
     Out,
@@ -29,7 +30,7 @@ ALONE = "query"
 
 
 @dataclass(slots=True)
-class AcrossOperator(PageOperator):
+class AcrossOperator(CompiledOperator[AcrossRun]):
     """Sketches of the streams of one query."""
 
     state: AcrossState = field(default_factory=AcrossState)
@@ -39,20 +40,6 @@ class AcrossOperator(PageOperator):
         """Compile its query."""
         (standing,) = queries
         self.run = AcrossRun(site.home, registry, standing, self.state)
-
-    def adopt(self, other: AcrossOperator) -> None:
-        """Take over what another copy has compiled."""
-        self.run = replace(other.compiled, state=self.state)
-
-    @property
-    def compiled(self) -> AcrossRun:
-        """The query as it was compiled."""
-        assert self.run is not None, "used before it was compiled"
-        return self.run
-
-    def seat(self, runs: Runs, epoch: int) -> None:
-        """Begin, if this is new."""
-        self.compiled.seat(runs, epoch)
 
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; the answers up to where all streams are closed."""

@@ -273,6 +273,16 @@ class BoundsOperator(Operator):
                     yield Newest(number, version, self.texts[place], cell, basis)
             at += size
 
+    def relocated(self, was: Bench, bench: Bench) -> BoundsOperator:
+        """Bounds are the same on all shards; which cells are here follows from the queries."""
+        self.kin, self.keys, self.compiled = {}, {}, None
+        return self
+
+    def join(self, other: BoundsOperator) -> None:
+        """Take in what the cells of another shard answered."""
+        self.who, self.texts = [*self.who, *other.who], [*self.texts, *other.texts]
+        self.memory = np.concatenate((self.memory, other.memory))
+
     def twin(self) -> BoundsOperator:
         """A copy of the bounds: those of silent series are in no kept history."""
         columns = self.bounds._asdict().items()
@@ -299,11 +309,6 @@ def restored(
 ) -> BoundsOperator:
     """An operator from its stored state."""
     return BoundsOperator(**unpack_bounds(prefix, values, arrays))
-
-
-def upgraded(key: BoundsKey, held: Mapping[str, Operator]) -> BoundsOperator | None:
-    """Its state has always had this name."""
-    return None
 
 
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,6 +115,22 @@ class DecayOperator(Paned):
         """The newest answer of each query and group."""
         return remembered(self.seats.memory, self.groups.texts)
 
+    def keep_groups(self, kept: Ints) -> None:
+        """Their sums."""
+        self.sums, self.at = _some(self.sums, self.at, kept)
+        self.late, self.late_at = _some(self.late, self.late_at, kept)
+
+    def add_groups(self, other: DecayOperator, mine: int, more: int) -> None:
+        """Sums one after the other."""
+        late = max(len(self.late), len(other.late)) > 0
+        for sums, at in (("sums", "at"), ("late", "late_at")) if late else (("sums", "at"),):
+            one, two = (
+                _widened(getattr(o, sums), getattr(o, at), n)
+                for o, n in ((self, mine), (other, more))
+            )
+            setattr(self, sums, np.concatenate((one[0][:mine], two[0][:more])))
+            setattr(self, at, np.concatenate((one[1][:mine], two[1][:more])))
+
     def content(self) -> tuple[str, int]:
         """Its groups."""
         return "groups", len(self.groups.texts)
@@ -138,16 +154,17 @@ def restored(
     return DecayOperator(key, groups, sums, at, late, late_at, values["vouched"], seats)
 
 
-def upgraded(key: DecayKey, held: Mapping[str, Operator]) -> DecayOperator | None:
-    """Its state has always had this name."""
-    return None
-
-
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:
     """A window of one pane."""
     second = registry.stream(standing.query.stream).tick
     groups = sum(len(one.groups.texts) for one in held if isinstance(one, DecayOperator))
     return Load("window", groups=max(1, groups), window=second, slide=second)
+
+
+def _some(sums: Floats, at: Ints, kept: Ints) -> tuple[Floats, Ints]:
+    """Those of some groups; what has no room yet stays without."""
+    here = kept[kept < len(sums)]
+    return np.ascontiguousarray(sums[here]), np.ascontiguousarray(at[here])
 
 
 def _widened(sums: Floats, at: Ints, n_groups: int) -> tuple[Floats, Ints]:

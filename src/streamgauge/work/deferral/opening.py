@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from streamgauge.engine.operator import Arrays, Operator
@@ -26,11 +26,6 @@ def restored(
 ) -> DeferralOperator:
     """An operator from its stored state."""
     return DeferralOperator(**unpack_deferral(prefix, values, arrays, shard, shards))
-
-
-def upgraded(key: DeferralKey, held: Mapping[str, Operator]) -> DeferralOperator | None:
-    """Its state has always had this name."""
-    return None
 
 
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:

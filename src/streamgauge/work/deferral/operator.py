@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from streamgauge.contracts.contract import Contract
 from streamgauge.drift import block as blocks
 from streamgauge.drift import extremes as deques
 from streamgauge.drift.answer import Scene
-from streamgauge.drift.cells import WATCH, Memory, Records, fresh, moved, picked
+from streamgauge.drift.cells import Memory, Records, fresh, picked
 from streamgauge.drift.paths import estimate_due, no_paths, with_room
 from streamgauge.drift.peaks import fill_peaks
 from streamgauge.drift.pools import Pools, shares_of
@@ -24,13 +23,10 @@ from streamgauge.engine.members import Kin, kin_of
 from streamgauge.engine.naming import Groups
 from streamgauge.engine.operator import Arrays, Measures, Newest, Operator, Past
 from streamgauge.engine.piece_memory import array_bytes
-from streamgauge.engine.pieces import Bench, Given, Who, arrivals, ended
+from streamgauge.engine.pieces import Bench, Given, arrivals, ended
 from streamgauge.engine.rows import Rows
-from streamgauge.kernel.moves import Moves
 from streamgauge.operators.emission import (
     ALWAYS,
-    GROUP,
-    REVISION,
     Arrivals,
     Codes,
     Flags,
@@ -44,15 +40,16 @@ from streamgauge.plan.query import Query
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.streams.stream import Stream
 from streamgauge.streams.table import Table
-from streamgauge.work.deferral.basis import sworn
+from streamgauge.work.deferral.answers import answers_of
+from streamgauge.work.deferral.change import is_mine, take_in
 from streamgauge.work.deferral.checked import checked_ticks
 from streamgauge.work.deferral.family import Family
+from streamgauge.work.deferral.moving import leave, put_beside
 from streamgauge.work.deferral.newest import newest
-from streamgauge.work.deferral.roster import Roster, changed, compiled, places_of
+from streamgauge.work.deferral.roster import Roster, compiled, places_of
 from streamgauge.work.deferral.state import pack_deferral
 from streamgauge.work.deferral.technique import DeferralKey
 from streamgauge.work.deferral.watching import Watching, watching
-from streamgauge.work.deferral.watching import changed as watching_changed
 
 # Regimes are chosen anew after so many ticks; typical gaps rest on the last so many.
 REVIEW = 4096
@@ -106,7 +103,7 @@ class DeferralOperator(Operator):
     def seat(self, bench: Bench, registry: Registry, queries: Sequence[Standing]) -> None:
         """Compile the queries of this shard; cells that stay keep their memory."""
         self._share_out(bench)
-        self.standings = [s for s in queries if _mine(s, bench)]
+        self.standings = [s for s in queries if is_mine(s, bench)]
         self.windowed = [s for s in self.standings if s.query.over is not None]
         asked = dict.fromkeys(s.query.group_by for s in self.standings if s.query.group_by)
         self.families = {
@@ -121,35 +118,8 @@ class DeferralOperator(Operator):
         self, bench: Bench, registry: Registry, queries: Sequence[Standing], change: Change
     ) -> None:
         """Compile what has come and forget what has left."""
-        mine = change.among(lambda standing: _mine(standing, bench))
-        if self.roster is None or not all(map(_plain, (*mine.added, *mine.dropped))):
+        if not take_in(self, bench, change):
             self.seat(bench, registry, queries)
-            return
-        left, come = _who(mine.dropped), _who(mine.added)
-        moves = Moves.among(self.who, left, come)
-        kin = self._change_kin(bench, mine.added, left)
-        known = self.roster
-        self.roster, cells = changed(known, compiled(mine.added, kin, bench, known.laws), moves)
-        self.standings = moves.listed(self.standings, mine.added)
-        self.unfilled = cells.places(len(known.cells))[self.unfilled]
-        self.memory = moved(self.memory, cells, [left.index(w) if w in left else -1 for w in come])
-        self.memory.cell["started"][cells.come[[who not in left for who in come]]] = self.ticks
-        self.who = moves.listed(self.who, [(*who, 1) for who in come])
-        self.watching = watching_changed(self.watching, change)
-
-    def _change_kin(
-        self, bench: Bench, added: Sequence[Standing], left: Sequence[Who]
-    ) -> list[Kin]:
-        """Members of the queries that come, which get names; those of others are forgotten."""
-        known = {who: self.kin.pop(who) for who in left}
-        found = [
-            known.get(who) or kin_of(standing, bench, {}, None, _NO_KEYS)
-            for who, standing in zip(_who(added), added, strict=True)
-        ]
-        self.kin.update(zip(_who(added), found, strict=True))
-        more, less = (array_bytes(tuple(part)) for part in (found, known.values()))
-        self.kin_bytes += more - less
-        return found
 
     def held_bytes(self) -> int:
         """Bytes of its arrays; those of members are counted where they are found."""
@@ -250,7 +220,7 @@ class DeferralOperator(Operator):
         self._begin(int(span.tick))
         given: list[Given] = []
         for part, sid, upto in self._stretches(bench, rows, span):
-            given += self._given(self._walk(bench, part, sid, upto))
+            given += answers_of(self.roster, self._walk(bench, part, sid, upto))
         self.unfilled = self.unfilled[:0]
         return given
 
@@ -451,6 +421,15 @@ class DeferralOperator(Operator):
         asked, rest = (part.price(int(valued.sum()), n_groups) for part in self.watching)
         return watched_share(self.rows / self.ticks, asked, rest)
 
+    def relocated(self, was: Bench, bench: Bench) -> DeferralOperator:
+        """Models are the same on all shards; which cells are here follows from the pools."""
+        leave(self, was, bench)
+        return self
+
+    def join(self, other: DeferralOperator) -> None:
+        """Take in the cells of another shard."""
+        put_beside(self, other)
+
     def latest_answers(self) -> Iterator[Newest]:
         """The newest answer of each cell."""
         return newest(self)
@@ -467,48 +446,12 @@ class DeferralOperator(Operator):
         """Deadlines that came late."""
         return Measures(missed=int(self.memory.cell["missed"].sum()))
 
-    def _given(self, matrix: Floats) -> list[Given]:
-        """Answers by what they rest on, with the texts of their groups."""
-        assert self.roster is not None
-        cells = self.roster.cells
-        place = matrix[:, GROUP].astype(np.int64)
-        watched = matrix[:, REVISION] == WATCH
-        kinds = 2 * self.roster.kind[place] + watched
-        code = np.empty(len(cells), np.int64)
-        given = []
-        for kind in np.flatnonzero(np.bincount(kinds)).tolist():
-            mine = kinds == kind
-            part, here = matrix[mine], place[mine]
-            there = np.flatnonzero(np.bincount(here, minlength=len(cells)))
-            code[there] = np.arange(len(there))
-            part[:, GROUP], part[:, REVISION] = code[here], 0.0
-            exact, confidence = self.roster.kinds[kind // 2]
-            texts = self.roster.texts.take(pa.array(there))
-            given.append(Given(part, texts, *sworn(exact, bool(kind % 2), confidence)))
-        return given
-
 
 def _confidence(contract: Contract) -> float:
     return 1.0 if contract.tolerance == "exact" else contract.confidence
 
 
-def _mine(standing: Standing, bench: Bench) -> bool:
-    """Whether a shard has a part in a query: families are shared by their groups."""
-    family = standing.query.members is not None or standing.query.group_by
-    return bool(family) or standing.id % bench.pools % bench.shards == bench.shard
-
-
-def _plain(standing: Standing) -> bool:
-    """Whether a query is one cell of listed series, and nothing but that."""
-    return standing.query.series is not None and standing.query.over is None
-
-
-def _who(queries: Sequence[Standing]) -> list[Who]:
-    return [(standing.id, standing.version) for standing in queries]
-
-
 def _fits(known: Kin, query: Query, tables: Mapping[str, Table] | None) -> bool:
     """Whether the members of a query are still those of the table they were read from."""
-    if query.members is None or tables is None:
-        return True
-    return tables[query.members.table].path == known.path
+    asked = query.members
+    return asked is None or tables is None or tables[asked.table].path == known.path

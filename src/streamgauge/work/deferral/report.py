@@ -12,6 +12,7 @@ from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.latest import readable
 from streamgauge.engine.operator import Site
+from streamgauge.log.commits import home_after
 from streamgauge.log.home import Home
 from streamgauge.operators.accumulate import AVG
 from streamgauge.operators.emission import ALWAYS, Floats
@@ -64,6 +65,7 @@ def deferrals(home: Home, name: str | None = None) -> pa.Table:
 def _deferrals_after(home: Home, epoch: int, name: str | None) -> pa.Table:
     parts = [DEFERRALS.empty_table()]
     registry = registry_at(home, epoch)
+    home = home_after(home, epoch)
     for shard in range(home.shards):
         state = wire.read_state(home, epoch, shard)
         for stream, held in state.streams.items():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from streamgauge.engine.memory import pack_memory, unpack_memory
+from streamgauge.engine.memory import one_after_another, pack_memory, unpack_memory
 from streamgauge.engine.operator import Arrays, Newest, Operator, remembered
 from streamgauge.engine.pieces import Bench, Given, Seats, arrivals, no_memory
 from streamgauge.engine.rows import Rows
@@ -90,6 +90,10 @@ class LatestOperator(Seated):
         )
         return given
 
+    def join(self, other: LatestOperator) -> None:
+        """Take in what the queries of another shard answered; values are the same on all."""
+        self.seats.memory = one_after_another(self.seats.memory, other.seats.memory)
+
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Values of the series, and what queries answered last."""
         for side, latest in (("x", self.x), ("y", self.y)):
@@ -127,11 +131,6 @@ def restored(
     )
     key = LatestKey(*json.loads(values["key"])[1:])
     return LatestOperator(key, x, y, Seats(unpack_memory(prefix, arrays)))
-
-
-def upgraded(key: LatestKey, held: Mapping[str, Operator]) -> LatestOperator | None:
-    """Its state has always had this name."""
-    return None
 
 
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:

@@ -11,6 +11,7 @@ import numpy as np
 from streamgauge.engine.memory import Memories
 from streamgauge.engine.operator import (
     Arrays,
+    CompiledOperator,
     Kept,
     Measures,
     Newest,
@@ -31,7 +32,7 @@ from streamgauge.work.promise.state import pack_aggregate, restored_states, unpa
 
 
 @dataclass(slots=True)
-class AggregateOperator(PageOperator):
+class AggregateOperator(CompiledOperator[AggregateRun]):
     """Panes of rows of one aggregate, looked at as far as its budget reaches."""
 
     state: AggregateState = field(default_factory=AggregateState)
@@ -48,20 +49,10 @@ class AggregateOperator(PageOperator):
         """Take over what another copy has compiled."""
         self.run = replace(other.compiled, state=self.state, spent=self.spent)
 
-    @property
-    def compiled(self) -> AggregateRun:
-        """The query as it was compiled."""
-        assert self.run is not None, "used before it was compiled"
-        return self.run
-
     def reprice(self, site: Site, registry: Registry) -> None:
         """Go by new prices of probes."""
         run = self.compiled
         run.allowance = allowed(site, registry)[run.standing.name]
-
-    def seat(self, runs: Runs, epoch: int) -> None:
-        """Begin, if this is new."""
-        self.compiled.seat(runs, epoch)
 
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; the answers up to where the stream is closed."""

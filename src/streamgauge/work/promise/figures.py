@@ -7,6 +7,7 @@ from dataclasses import replace
 from streamgauge.engine import state as wire
 from streamgauge.engine.catalog import registry_at
 from streamgauge.engine.page_operators import operator_name
+from streamgauge.log.commits import home_after
 from streamgauge.log.home import Home
 from streamgauge.plan.registry import Standing
 from streamgauge.promise.figures import Figures
@@ -26,6 +27,7 @@ def figures(home: Home, standing: Standing) -> Figures:
 
 def _figures_after(home: Home, epoch: int, standing: Standing) -> Figures:
     name = operator_name(registry_at(home, epoch), standing)
+    home = home_after(home, epoch)
     held = (wire.read_state(home, epoch, shard).operators for shard in range(home.shards))
     known = (operators[name] for operators in held if name in operators)
     found = [each for one in known if (each := one.figures(standing)) is not None]

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from streamgauge.engine.operator import (
     Arrays,
+    CompiledOperator,
     Kept,
     Measures,
     Out,
@@ -24,11 +25,12 @@ from streamgauge.promise.costs import Spent
 from streamgauge.promise.figures import Figures
 from streamgauge.work.promise.budget import LOOKED_AT, allowed, measured, stopwatch
 from streamgauge.work.promise.join_run import JoinRun, JoinState
+from streamgauge.work.promise.moving import keep_owned, put_together
 from streamgauge.work.promise.state import pack_join, restored_states, unpack_join
 
 
 @dataclass(slots=True)
-class JoinOperator(PageOperator):
+class JoinOperator(CompiledOperator[JoinRun]):
     """Rows of the windows of one join, and the pairs that were found."""
 
     state: JoinState = field(default_factory=JoinState)
@@ -47,25 +49,25 @@ class JoinOperator(PageOperator):
         """Take over what another copy has compiled."""
         self.run = replace(other.compiled, state=self.state, spent=self.spent)
 
-    @property
-    def compiled(self) -> JoinRun:
-        """The query as it was compiled."""
-        assert self.run is not None, "used before it was compiled"
-        return self.run
-
     def reprice(self, site: Site, registry: Registry) -> None:
         """Go by new prices of probes."""
         run = self.compiled
         run.allowance = allowed(site, registry)[run.standing.name]
 
-    def seat(self, runs: Runs, epoch: int) -> None:
-        """Begin, if this is new."""
-        self.compiled.seat(runs, epoch)
-
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; the pairs that came and went."""
         given = self.compiled.advance(runs, page)
         return [] if given is None else [given]
+
+    def join(self, other: JoinOperator, site: Site, registry: Registry) -> None:
+        """Take in the rows and pairs of another shard's keys; all else is the same on all."""
+        put_together(self.state, other.state)
+
+    def settle(self, site: Site) -> None:
+        """Keep the rows and pairs of the keys that this shard owns."""
+        run = self.compiled
+        if is_spread(run.plan):
+            keep_owned(run)
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows of the windows, pairs and what waits."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from streamgauge.engine.operator import (
     Arrays,
+    CompiledOperator,
     Kept,
     Measures,
     Out,
@@ -24,6 +25,7 @@ from streamgauge.plan.registry import Registry, Standing
 from streamgauge.promise.costs import Spent
 from streamgauge.promise.figures import Figures
 from streamgauge.work.promise.budget import LOOKED_AT, allowed, measured, stopwatch
+from streamgauge.work.promise.moving import select_together
 from streamgauge.work.promise.reach import Asking, SelectState
 from streamgauge.work.promise.selection_run import SelectionsRun, SelectionsState
 from streamgauge.work.promise.state import (
@@ -35,7 +37,7 @@ from streamgauge.work.promise.state import (
 
 
 @dataclass(slots=True)
-class SelectionsOperator(PageOperator):
+class SelectionsOperator(CompiledOperator[SelectionsRun]):
     """Rows of one stream and window, and the selections that look at them."""
 
     state: SelectionsState = field(default_factory=SelectionsState)
@@ -66,26 +68,20 @@ class SelectionsOperator(PageOperator):
         ]
         self.run = replace(other.compiled, asking=asking, state=self.state, spent=self.spent)
 
-    @property
-    def compiled(self) -> SelectionsRun:
-        """The selections as they were compiled."""
-        assert self.run is not None, "used before it was compiled"
-        return self.run
-
     def reprice(self, site: Site, registry: Registry) -> None:
         """Go by new prices of probes."""
         for asked in self.compiled.asking:
             asked.allowance = allowed(site, registry)[asked.standing.name]
-
-    def seat(self, runs: Runs, epoch: int) -> None:
-        """Begin those that are new."""
-        self.compiled.seat(runs, epoch)
 
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; the rows that selections ask for."""
         shared, own = self.compiled.advance(runs, page)
         with self.spent.giving():
             return [*shared, *row_blocks(own)]
+
+    def join(self, other: SelectionsOperator, site: Site, registry: Registry) -> None:
+        """Take in the selections of another shard, which looks at the same rows."""
+        select_together(self.state, other.state)
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows that wait or may yet be looked at, and what each selection holds."""

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from streamgauge.engine.operator import Arrays, Kept, Out, PageOperator, Runs, Site
+from streamgauge.engine.operator import (
+    Arrays,
+    CompiledOperator,
+    Kept,
+    Out,
+    PageOperator,
+    Runs,
+    Site,
+)
 from streamgauge.engine.store_state import store_bytes
 from streamgauge.log.journal import Page
 from streamgauge.plan.keeping import changing_in, holds
@@ -16,6 +24,7 @@ from streamgauge.plan.nodes import Numbers
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.tree import lines
 from streamgauge.work.relations.dataflow import held_key
+from streamgauge.work.relations.moving import keep_read, put_together
 from streamgauge.work.relations.state import answer_bytes, held_bytes, pack_view, unpack_view
 from streamgauge.work.relations.view_run import (
     ViewRun,
@@ -27,7 +36,7 @@ from streamgauge.work.relations.view_run import (
 
 
 @dataclass(slots=True)
-class ViewOperator(PageOperator):
+class ViewOperator(CompiledOperator[ViewRun]):
     """Views that keep their rows together."""
 
     state: ViewState = field(default_factory=ViewState)
@@ -37,23 +46,17 @@ class ViewOperator(PageOperator):
         """Compile the views."""
         self.run = ViewRun(site, registry, list(queries), self.state)
 
-    def adopt(self, other: ViewOperator) -> None:
-        """Take over what another copy has compiled."""
-        self.run = replace(other.compiled, state=self.state)
-
-    @property
-    def compiled(self) -> ViewRun:
-        """The views as they were compiled."""
-        assert self.run is not None, "used before it was compiled"
-        return self.run
-
-    def seat(self, runs: Runs, epoch: int) -> None:
-        """Let the changes of an epoch take effect."""
-        self.compiled.seat(runs, epoch)
-
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; what came and went."""
         return list(self.compiled.advance(runs, page))
+
+    def join(self, other: ViewOperator, site: Site, registry: Registry) -> None:
+        """Take in the views of another shard."""
+        put_together(self.state, other.state, registry, site.home)
+
+    def settle(self, site: Site) -> None:
+        """Keep what the views of this shard read."""
+        keep_read(self.compiled)
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows, groups and changes that wait."""

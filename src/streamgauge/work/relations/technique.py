@@ -16,7 +16,7 @@ from streamgauge.plan.sharing import share
 from streamgauge.plan.technique import Columns, NamedKey, Technique
 from streamgauge.plan.view import View
 
-EARLIER = "it was registered before rows were split; alter it to have them split"
+EARLIER = "an earlier release registered it; drop and create it to split its rows"
 
 
 class Relations(Technique):

@@ -99,7 +99,7 @@ class ViewRun:
     _opened: list[Standing] = field(default_factory=list)
     streams: dict[str, Stream] = field(init=False)
     split: dict[str, str] = field(init=False)
-    _asked: list[Numbers] = field(init=False)
+    asked: list[Numbers] = field(init=False)
     _sources: dict[Numbers, AnswerSource] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class ViewRun:
         inputs = {name: logged_input(routes.get(name)) for name in self.streams}
         self.split = {name: by for name, by in inputs.items() if by is not None}
         nodes = (node for standing in self.views for node in standing.view.plan.walk())
-        self._asked = list(dict.fromkeys(node for node in nodes if isinstance(node, Numbers)))
+        self.asked = list(dict.fromkeys(node for node in nodes if isinstance(node, Numbers)))
         self._sources = {}
 
     def seat(self, runs: dict[str, StreamRun], epoch: int) -> None:
@@ -135,7 +135,7 @@ class ViewRun:
         for standing in fresh:
             state.born[standing.id, standing.version] = state.prev
         state.whole = {who: state.whole.get(who, {}) for who in state.born}
-        asked = {number_key(node): node for node in self._asked}
+        asked = {number_key(node): node for node in self.asked}
         state.numbers = {
             key: state.numbers.get(key) or AnswerState.of(asked[key]) for key in sorted(asked)
         }
@@ -144,7 +144,7 @@ class ViewRun:
         self._opened = fresh
         if fresh and state.prev != UNSTARTED:
             self._fill(runs, epoch, again=old)
-        wanted = set(self._held_keys())
+        wanted = set(self.held_keys())
         state.held = {key: held for key, held in state.held.items() if key in wanted}
 
     def _seat_tables(self) -> None:
@@ -172,13 +172,13 @@ class ViewRun:
                 store, floor = with_history(
                     store, stream, self.site.home, before=epoch, since=floor
                 )
-                self.state.stores[name] = self._mine_of(name, store)
+                self.state.stores[name] = self.mine_of(name, store)
             for standing in self._opened:
                 whole = self.state.whole[standing.id, standing.version]
                 since = floor if standing.view.history else self.state.prev
                 whole[name] = BEGINNING if since <= first else since
 
-    def _mine_of(self, name: str, store: Store) -> Store:
+    def mine_of(self, name: str, store: Store) -> Store:
         """The rows of a stream that this shard works on, and all that are left out."""
         if name not in self.split:
             return store
@@ -188,13 +188,14 @@ class ViewRun:
 
     def _answers(self) -> list[AnswerSource]:
         """The queries of numbers that the views read."""
-        for node in self._asked:
+        for node in self.asked:
             if node not in self._sources:
                 state = self.state.numbers[number_key(node)]
                 self._sources[node] = AnswerSource(self.site.home, self.registry, node, state)
         return list(self._sources.values())
 
-    def _held_keys(self) -> list[str]:
+    def held_keys(self) -> list[str]:
+        """Names of the groups that steps of the views keep."""
         changing = changing_in(self.streams)
         return [
             held_key(node, self.since(standing))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from streamgauge.engine.naming import Groups, pack_combiner, unpack_combiner
+from streamgauge.engine.naming import Groups, pack_combiner, renumbered, unpack_combiner
 from streamgauge.engine.operator import Arrays, Newest, Operator, remembered
 from streamgauge.engine.pieces import Bench, Given, Seats, arrivals, grouped, no_memory
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.table_state import pack_table_of_groups, unpack_groups, unpack_seats
 from streamgauge.engine.tables import Table
-from streamgauge.kernel.columns import Combiner
+from streamgauge.kernel.columns import Combiner, Interner
 from streamgauge.operators.emission import Asked, Codes, Flags, Floats, Ints, Span, empty_answers
+from streamgauge.plan.distribution import HashBy
 from streamgauge.plan.registry import Registry, Standing
 from streamgauge.plan.technique import Load
 from streamgauge.windows.rings import Rings, empty_rings, walk, with_room
@@ -111,9 +112,53 @@ class RingOperator(Table):
 
     def keep_groups(self, kept: Ints) -> None:
         """Number them anew in the rings."""
-        number = np.full(int(kept.max(initial=-1)) + 2, -1, np.int32)
+        most = max(int(kept.max(initial=-1)), int(self.rings.group.max(initial=-1)))
+        number = np.full(most + 2, -1, np.int32)
         number[kept] = np.arange(len(kept), dtype=np.int32)
         self.rings = self.rings._replace(group=number[self.rings.group])
+
+    def relocated(self, was: Bench, bench: Bench) -> Operator | None:
+        """Its groups that another shard owns, and the keys, with the numbers that names have."""
+        super(RingOperator, self).relocated(was, bench)
+        values = self.keys.interner.values
+        table = np.array(values, np.int32).reshape(len(values), len(self.key.by))
+        columns = [
+            renumbered(was.words[name], bench.words[name], table[:, at]).tolist()
+            for at, name in enumerate(self.key.by)
+        ]
+        self.keys = Combiner(Interner.of(zip(*columns, strict=True)))
+        if self.split:
+            self._keep_keys()
+        return self
+
+    def _keep_keys(self) -> None:
+        """Let go keys without rows of a group that is here: their rows go to other shards."""
+        n_keys = len(self.keys.interner)
+        here = np.flatnonzero((self.rings.group[:n_keys] >= 0).any(axis=1))
+        values = self.keys.interner.values
+        self.keys = Combiner(Interner.of(values[at] for at in here.tolist()))
+        held: Any = self.rings
+        self.rings = Rings(*(np.ascontiguousarray(column[here]) for column in held))
+
+    def add_groups(self, other: RingOperator, mine: int, more: int) -> None:
+        """Rings of other keys, or the same rows with their groups where all shards have all."""
+        ours, theirs = len(self.keys.interner), len(other.keys.interner)
+        group = np.where(other.rings.group >= 0, other.rings.group + mine, -1).astype(np.int32)
+        if self.split:
+            pairs: Any = zip(self.rings, other.rings._replace(group=group), strict=True)
+            self.rings = Rings(*(np.concatenate((a[:ours], b[:theirs])) for a, b in pairs))
+            self.keys.renumber([*self.keys.interner.values, *other.keys.interner.values])
+            return
+        number = {key: at for at, key in enumerate(other.keys.interner.values)}
+        rows = group if not self.key.by else group[[number[k] for k in self.keys.interner.values]]
+        held = self.rings.group.copy()
+        held[: len(rows)] = np.where(rows >= 0, rows, held[: len(rows)])
+        self.rings = self.rings._replace(group=held)
+
+    @property
+    def split(self) -> bool:
+        """Whether the rows of a key are on one shard alone."""
+        return isinstance(self.key.distribution, HashBy)
 
     def combos(self, column: str) -> list[tuple[Combiner, int]]:
         """Where numbers of names of a column are parts of keys of groups or of rings."""
@@ -146,11 +191,6 @@ def restored(
     held = Rings(**{name: arrays[f"{prefix}/ring/{name}"] for name in _RINGS})
     keys = unpack_combiner(f"{prefix}/keys", arrays)
     return RingOperator(key, groups, held, keys, unpack_seats(prefix, arrays))
-
-
-def upgraded(key: RingKey, held: Mapping[str, Operator]) -> RingOperator | None:
-    """Its state has always had this name."""
-    return None
 
 
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from streamgauge.engine.operator import Arrays, Kept, Out, PageOperator, Runs, Site
-from streamgauge.engine.store import Store
+from streamgauge.engine.logged_rows import owners_by_place
+from streamgauge.engine.operator import (
+    Arrays,
+    CompiledOperator,
+    Kept,
+    Out,
+    PageOperator,
+    Runs,
+    Site,
+)
+from streamgauge.engine.store import Store, merged
 from streamgauge.engine.store_state import pack_store, store_bytes, unpack_store
 from streamgauge.log.journal import Page
 from streamgauge.plan.registry import Registry, Standing
@@ -16,7 +25,7 @@ from streamgauge.work.selections.run import SelectionRun, SelectionState
 
 
 @dataclass(slots=True)
-class SelectionOperator(PageOperator):
+class SelectionOperator(CompiledOperator[SelectionRun]):
     """All selections of a stream and shard."""
 
     state: SelectionState | None = None
@@ -30,26 +39,34 @@ class SelectionOperator(PageOperator):
         self.run.seat()
         self.state = self.run.state
 
-    def adopt(self, other: SelectionOperator) -> None:
-        """Take over what another copy has compiled."""
-        self.run = replace(other.compiled, state=self.state)
-
-    @property
-    def compiled(self) -> SelectionRun:
-        """The selections as they were compiled."""
-        assert self.run is not None, "used before it was compiled"
-        return self.run
-
     @property
     def known(self) -> SelectionState:
         """Its state, once it was compiled."""
         assert self.state is not None, "used before it was compiled"
         return self.state
 
+    def seat(self, runs: Runs, epoch: int) -> None:
+        """Its index was built when it was compiled; kept rows are not selected."""
+
     def advance(self, runs: Runs, page: Page) -> list[Out]:
         """Take a page; the rows that selections ask for."""
         run = self.compiled
         return list(run.advance(runs[run.stream.name]))
+
+    def join(self, other: SelectionOperator, site: Site, registry: Registry) -> None:
+        """Rows that wait are spread over the shards; all know those that are left out."""
+        mine, theirs = self.known, other.known
+        self.state = SelectionState(
+            merged([mine.waiting, theirs.waiting]),
+            max(mine.missed, theirs.missed),
+            max(mine.alone, theirs.alone),
+        )
+
+    def settle(self, site: Site) -> None:
+        """Keep the rows that are this shard's, and those that all have."""
+        waiting, state = self.known.waiting, self.known
+        mine = owners_by_place(waiting, site.home.shards) == site.shard
+        state.waiting = waiting.take(mine | ~waiting.used | (waiting.page <= state.alone))
 
     def pack(self, prefix: str, arrays: Arrays) -> dict[str, Any]:
         """Rows that wait for their tick to close, and how many late rows were left out."""

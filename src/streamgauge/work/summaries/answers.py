@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
     COVERAGE,
     EMPTIED,
@@ -60,6 +62,15 @@ class Top(NamedTuple):
     epoch: int = 0
 
 
+def dropped(last: Top | None, who: tuple[int, int], texts: Sequence[str]) -> list[str]:
+    """Items of the last list of a query that are not in the next."""
+    # Another version has given nothing yet.
+    if last is None or (last.query, last.version) != who:
+        return []
+    now = set(texts)
+    return [text for text in last.texts if text not in now]
+
+
 def remembered_item(row: Sequence[float], epoch: int) -> list[float]:
     """An item of a list, as answers are remembered."""
     cell = [0.0] * MEMORY
@@ -88,6 +99,14 @@ class Answers:
             self.texts += texts
         self.matrix = np.concatenate((self.matrix[: self.n], more))
         self.n += len(rows)
+
+
+def item_text(group: str, item: Any) -> str:
+    """The name of a group's item: the values of the group, then the item or its parts."""
+    if isinstance(item, float) and item.is_integer():
+        item = int(item)
+    parts = item.split(BETWEEN) if isinstance(item, str) else [item]
+    return json.dumps([*json.loads(group or "[]"), *parts], default=str)
 
 
 def gone_item(query: int, tick: int, covered: float) -> list[float]:

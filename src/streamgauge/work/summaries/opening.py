@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from streamgauge.engine.bank_state import unpack_panes
@@ -45,11 +45,6 @@ def restored(
     unpack_panes(f"{prefix}/pane", values["panes"], arrays, made.panes)
     unpack_panes(f"{prefix}/late", values["late"], arrays, made.late)
     return made
-
-
-def upgraded(key: SketchKey, held: Mapping[str, Operator]) -> SummaryOperator | None:
-    """Its state has always had this name."""
-    return None
 
 
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:

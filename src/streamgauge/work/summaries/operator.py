@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,14 +13,13 @@ import numpy.typing as npt
 from streamgauge.engine.bank_state import pack_panes
 from streamgauge.engine.due import due_ticks
 from streamgauge.engine.naming import Groups
-from streamgauge.engine.operator import Arrays, Newest, remembered
+from streamgauge.engine.operator import Arrays, Newest, Operator, remembered
 from streamgauge.engine.pane_shapes import UNSET, needed_panes, shape_of
 from streamgauge.engine.paned import Paned
 from streamgauge.engine.pieces import NO_LIMIT, Bench, Given, Seats, grouped
 from streamgauge.engine.rows import Rows
 from streamgauge.engine.table_state import pack_table_of_groups
 from streamgauge.kernel.moves import Moves
-from streamgauge.operators.aggregate import BETWEEN
 from streamgauge.operators.emission import (
     CADENCES,
     COVERAGE,
@@ -50,8 +48,17 @@ from streamgauge.synopses.questions import Frequency, Question, TopK
 from streamgauge.synopses.synopsis import Synopsis
 from streamgauge.windows.bank_panes import BankPanes
 from streamgauge.windows.panes import coverage_of
-from streamgauge.work.summaries.answers import Answers, Asking, Top, gone_item, remembered_item
+from streamgauge.work.summaries.answers import (
+    Answers,
+    Asking,
+    Top,
+    dropped,
+    gone_item,
+    item_text,
+    remembered_item,
+)
 from streamgauge.work.summaries.bars import columns_of, widen
+from streamgauge.work.summaries.moving import keep_lists, put_beside, renumbering
 from streamgauge.work.summaries.names import CODED, SummaryNames, coding, held_words, only_hashed
 from streamgauge.work.summaries.technique import SketchKey
 
@@ -165,8 +172,7 @@ class SummaryOperator(Paned):
                 self._revise(before, tick, bench, given)
         self._fold(bench, rows, group, column, slice(done, len(rows)))
         self.seats.give_back(memory)
-        matrix = given.matrix[: given.n]
-        return [Given(matrix, given.texts, self.basis, self.confidence)]
+        return [Given(given.matrix[: given.n], given.texts, self.basis, self.confidence)]
 
     @property
     def basis(self) -> str:
@@ -221,6 +227,19 @@ class SummaryOperator(Paned):
         self.panes.keep(kept)
         self.late.keep(kept)
 
+    def relocated(self, was: Bench, bench: Bench) -> Operator | None:
+        """Its groups that another shard owns."""
+        renumber = renumbering(self, was, bench)
+        if renumber is None:
+            return None
+        super(SummaryOperator, self).relocated(was, bench)
+        renumber()
+        return keep_lists(self)
+
+    def add_groups(self, other: SummaryOperator, mine: int, more: int) -> None:
+        """Panes side by side, and the texts of both."""
+        put_beside(self, other, mine, more)
+
     def release(self, least: int) -> None:
         """Let go groups without rows, and texts of items that no pane lists."""
         super(SummaryOperator, self).release(least)
@@ -242,9 +261,8 @@ class SummaryOperator(Paned):
 
     def numbered(self, column: str) -> list[BankPanes]:
         """Panes whose items are numbers of names of a column."""
-        if self.key.x != column or not isinstance(self.model, Exact):
-            return []
-        return [self.panes, self.late]
+        held = self.key.x == column and isinstance(self.model, Exact)
+        return [self.panes, self.late] if held else []
 
     def forget_numbers(self, column: str) -> None:
         """Names of a column have other numbers from now on."""
@@ -431,31 +449,16 @@ class SummaryOperator(Paned):
                 rows.append(row)
                 texts.append(self._item_text(group, item, bench))
         who = asking.standing.id, asking.standing.version
-        gone = self._dropped(who, texts)
+        gone = dropped(self.tops.get(who[0]), who, texts)
         self.tops[asking.standing.id] = Top(*who, rows, texts, epoch)
         given.add(rows, texts)
         given.add([gone_item(asking.standing.id, tick, covered)] * len(gone), gone)
 
-    def _dropped(self, who: tuple[int, int], texts: list[str]) -> list[str]:
-        """Items of the last list of a query that are not in the next."""
-        last = self.tops.get(who[0])
-        # Another version has given nothing yet.
-        if last is None or (last.query, last.version) != who:
-            return []
-        now = set(texts)
-        return [text for text in last.texts if text not in now]
-
     def _item_text(self, group: int, item: Any, bench: Bench) -> str:
-        name = self.key.x
-        assert name is not None
-        known = json.loads(self.groups.texts[group] or "[]")
-        plain = item.item() if isinstance(item, np.generic) else item
-        if self._named(bench):
+        name, plain = self.key.x, item.item() if isinstance(item, np.generic) else item
+        if name is not None and self._named(bench):
             plain = self.names.called(plain, bench.words[name], bench.stream.schema.type(name))
-        elif isinstance(plain, float) and plain.is_integer():
-            plain = int(plain)
-        parts = plain.split(BETWEEN) if isinstance(plain, str) else [plain]
-        return json.dumps([*known, *parts], default=str)
+        return item_text(self.groups.texts[group], plain)
 
     # Revisions.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -85,11 +85,11 @@ class PaneOperator(Paned):
     def _lengthen(self, n_panes: int) -> None:
         """Lengthen the ring; panes keep their place in time."""
         if n_panes > self.ring.shape[0]:
-            self.ring = _moved(self.ring, self.newest, n_panes)
-            self.late_ring = _moved(self.late_ring, self.newest, n_panes)
+            self.ring = _moved(self.ring, self.newest, self.newest, n_panes)
+            self.late_ring = _moved(self.late_ring, self.newest, self.newest, n_panes)
             if self.key.exact:
-                self.limbs = _moved(self.limbs, self.newest, n_panes)
-                self.late_limbs = _moved(self.late_limbs, self.newest, n_panes)
+                self.limbs = _moved(self.limbs, self.newest, self.newest, n_panes)
+                self.late_limbs = _moved(self.late_limbs, self.newest, self.newest, n_panes)
 
     def _make_room(self, wanted: tuple[int, int]) -> None:
         """Have a sum for each group, on limbs that hold what is to be added."""
@@ -106,7 +106,7 @@ class PaneOperator(Paned):
             setattr(self, name, limbs)
         self.low = span[0]
 
-    def with_exact_sums(self, key: PaneKey) -> PaneOperator:
+    def under(self, key: PaneKey) -> PaneOperator:
         """A table that begins with these sums, which are rounded, and rounds no more.
 
         What they had lost by then is in their carry.
@@ -180,6 +180,34 @@ class PaneOperator(Paned):
                 few = np.zeros((*chosen.shape[:2], sums.shape[2]), np.int64)
                 few[:, : len(here)] = sums[:, here]
                 setattr(self, limbs, few)
+
+    def add_groups(self, other: PaneOperator, mine: int, more: int) -> None:
+        """Panes and sums side by side."""
+        newest = max(self.newest, other.newest)
+        n_panes = max(self.n_panes, other.n_panes)
+        self._stand_at(newest, n_panes)
+        other._stand_at(newest, n_panes)
+        if self.key.exact:
+            held = other.low, other.limbs.shape[2]
+            self._make_room(held)
+            other._make_room((self.low, self.limbs.shape[2]))
+            self.limbs, self.late_limbs = self.limbs[:, :mine], self.late_limbs[:, :mine]
+        late = max(self.late_ring.shape[1], other.late_ring.shape[1]) > 0
+        for name in ("ring", "late_ring") if late else ("ring",):
+            one, two = (_widened(getattr(o, name), n) for o, n in ((self, mine), (other, more)))
+            setattr(self, name, np.concatenate((one[:, :mine], two[:, :more]), axis=1))
+        self._make_room((0, 0))
+        if self.key.exact:
+            for name in ("limbs", "late_limbs"):
+                sums, theirs = getattr(self, name), getattr(other, name)[:, :more]
+                if theirs.shape[1]:
+                    sums[:, mine : mine + theirs.shape[1]] = theirs
+
+    def _stand_at(self, newest: int, n_panes: int) -> None:
+        """Have so many panes up to a newest one, which may lie ahead."""
+        for name in ("ring", "late_ring", *(("limbs", "late_limbs") if self.key.exact else ())):
+            setattr(self, name, _moved(getattr(self, name), self.newest, newest, n_panes))
+        self.newest = newest
 
     def content(self) -> tuple[str, int]:
         """Its groups."""
@@ -294,14 +322,6 @@ def restored(
     return made
 
 
-def upgraded(key: PaneKey, held: Mapping[str, Operator]) -> PaneOperator | None:
-    """The table of an earlier release whose sums were rounded, with exact sums from here on."""
-    if not key.exact:
-        return None
-    old = held.get(replace(key, exact=False).text())
-    return old.with_exact_sums(key) if isinstance(old, PaneOperator) else None
-
-
 def load_of(registry: Registry, standing: Standing, held: Sequence[Operator], series: int) -> Load:
     """A window over the groups that are known."""
     groups = sum(len(one.groups.texts) for one in held if isinstance(one, PaneOperator))
@@ -320,15 +340,17 @@ def _widened(ring: Floats, n_groups: int) -> Floats:
     return wider
 
 
-def _moved(ring: Array, newest: int, n_panes: int) -> Array:
-    """The same panes in a longer ring."""
-    longer: Array = np.zeros((n_panes, *ring.shape[1:]), ring.dtype)
+def _moved(ring: Array, was: int, newest: int, n_panes: int) -> Array:
+    """The same panes in a ring that may be longer and stand at a later one."""
+    if (was, ring.shape[0]) == (newest, n_panes):
+        return ring
+    moved: Array = np.zeros((n_panes, *ring.shape[1:]), ring.dtype)
     if ring.dtype == np.float64:
-        longer = empty_ring(n_panes, ring.shape[1])
-    if newest != NO_LIMIT:
-        held = np.arange(newest - ring.shape[0] + 1, newest + 1)
-        longer[held % n_panes] = ring[held % ring.shape[0]]
-    return longer
+        moved = empty_ring(n_panes, ring.shape[1])
+    if was != NO_LIMIT:
+        held = np.arange(max(was - ring.shape[0], newest - n_panes) + 1, was + 1)
+        moved[held % n_panes] = ring[held % ring.shape[0]]
+    return moved
 
 
 _NO_KEYS: Codes = np.empty(0, np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from streamgauge.kernel.time import duration_text
@@ -31,6 +32,10 @@ class PaneKey(TableKey):
 
     __slots__ = ()
     technique: ClassVar[str] = "windows of time"
+
+    def former(self) -> str:
+        """Sums of an earlier release were rounded."""
+        return replace(self, exact=False).text() if self.exact else ""
 
 
 class Windows(Technique):
