@@ -190,9 +190,10 @@ def test_two_attempts_at_once_do_no_harm(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(files_module, "write_whole", write)
     receipts: list[Receipt] = []
+    page = Journal(home).page(start + 1)
     thread = threading.Thread(
         target=lambda: receipts.append(
-            shard_module.run(home, 0, start, start + 1, attempt="speculative")
+            shard_module._run(home, 0, start, page, 0.0, None, "speculative")
         )
     )
     slow.append(thread)

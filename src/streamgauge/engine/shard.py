@@ -147,7 +147,7 @@ def run(
     attempt = attempt or own_attempt()
     turns = Turns(home, shard, stop, attempt, since=start + 1, expendable=expendable)
     with uncollected(), in_force(home.allowed, home.given), memory.in_force(ledger), turns:
-        return _run(home, shard, start, last, begun, sent, attempt, turns)
+        return _run(home, shard, start, last, begun, sent, attempt)
     failed = [failure.as_dict() for failure in turns.failures]
     return Receipt(shard, stop, 0, 0, 0, 0, time.perf_counter() - begun, failed=failed)
 
@@ -175,7 +175,6 @@ def _run(
     begun: float,
     sent: Sequence[bytes] | None,
     attempt: str,
-    turns: Turns,
 ) -> Receipt:
     stop = last.number
     suspensions = found_failures(home, stop, trial=True)
@@ -183,7 +182,7 @@ def _run(
     journal = Journal(home)
     rows = answers = late = 0
     files: dict[str, int] = {}
-    turns.check()
+    check()
     for number in range(start + 1, stop + 1):
         page = last if number == stop else journal.page(number)
         page = with_suspensions(page, suspensions)

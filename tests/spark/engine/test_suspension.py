@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import streamgauge as sg
-from streamgauge.testing.waiting import wait_until
+from streamgauge.checks.waiting import wait_until
 from tests.engine import every_technique as every
 from tests.spark.conftest import MASTER
 
