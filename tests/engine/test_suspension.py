@@ -370,3 +370,23 @@ def test_a_function_of_a_user_fails_for_those_that_call_it(tmp_path: Path) -> No
     assert set(suspended(gauge)) == {"calls", "picks"}
     assert "too large to be halved" in gauge.note("calls")
     assert gauge.answers("plain").num_rows > 3
+
+
+@pytest.mark.budget(60, "compiles each kind of operator on other shards")
+def test_a_rescale_while_queries_are_suspended_changes_no_other_answer(
+    tmp_path: Path, acts: Acts, untroubled: sg.Gauge
+) -> None:
+    """Their saved state stays with the shards there were; resumed, they begin from kept rows."""
+    gauge = gauge_of(tmp_path, query_timeout=2)
+    every.declared(gauge, tmp_path)
+    acts.kinds = dict.fromkeys(KIND_OF, "fails")
+    brought(gauge, tmp_path, 0)
+    assert set(suspended(gauge)) == set(acts.kinds)
+    gauge.rescale(3)
+    brought(gauge, tmp_path, 1)
+    acts.kinds = {}
+    for name in sorted(suspended(gauge)):
+        gauge.resume(name)
+    brought(gauge, tmp_path, 2)
+    assert every.told(gauge, "good") == every.told(untroubled, "good")
+    assert suspended(gauge) == {}
