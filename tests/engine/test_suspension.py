@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -390,3 +392,33 @@ def test_a_rescale_while_queries_are_suspended_changes_no_other_answer(
     brought(gauge, tmp_path, 2)
     assert every.told(gauge, "good") == every.told(untroubled, "good")
     assert suspended(gauge) == {}
+
+
+PROFILED = """
+import sys
+from streamgauge.engine import turns
+
+def one() -> int:
+    return 1
+
+class Clockless(turns.Turns):
+    def _watch(self) -> None: ...
+
+from streamgauge.log.home import Home
+with Clockless(Home.open(sys.argv[1], shards=1), 0, 1, "a", since=1) as attempt:
+    with turns.turn("slow", lambda: []):
+        attempt._look(float("inf"))
+print([failure.code for failure in attempt.failures])
+sys.setprofile(lambda *what: None)
+one()
+sys.setprofile(None)
+"""
+
+
+def test_a_timeout_leaves_nothing_in_the_interpreter(tmp_path: Path) -> None:
+    """An error that is left pending makes every call slower, and profiled ones endless."""
+    ran = subprocess.run(
+        [sys.executable, "-c", PROFILED, str(tmp_path / "home")],
+        timeout=60, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (0, "['TimeoutError']\n"), ran.stderr

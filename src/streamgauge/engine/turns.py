@@ -146,8 +146,7 @@ class Turns:
         with self._lock:
             fired, self.now = self._fired, None
             if fired:
-                # What has not reached the thread yet is not needed any more.
-                _raise_in(self._thread, None)
+                _let_through()
         self._marker.write("")
         return fired
 
@@ -262,11 +261,22 @@ def _died() -> tuple[str, str]:
     return "ProcessDied", f"{DEATHS} processes ended while it was at work"
 
 
-def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
-    """Raise an error in a thread before its next instruction of Python; None takes it back."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread), None if kind is None else ctypes.py_object(kind)
-    )
+def _raise_in(thread: int, kind: type[BaseException]) -> None:
+    """Raise an error in a thread before its next instruction of Python."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
+
+
+def _let_through() -> None:
+    """Have an error that was meant for a turn now, where it has not reached this thread yet.
+
+    Taken back instead, it would leave the interpreter looking for it at each call, for ever: slow,
+    and without an end where something traces or profiles.
+    """
+    try:
+        for _ in range(3):
+            pass
+    except OverTime:
+        return
 
 
 _IN_FORCE: ContextVar[Turns | None] = ContextVar("turns in force", default=None)
