@@ -44,7 +44,10 @@ BOUNDS = [bound("a", "cpu"), bound("a", "disk"), bound("b", "cpu"), bound("b", "
 
 
 def ask(*queries: Query, bounds: list[Bound] | None = None, **tables: Table) -> Asked:
-    standing = [Standing(number, query) for number, query in enumerate(queries)]
+    standing = [
+        Standing(n, query, technique="windows of time" if query.window else "source bounds")
+        for n, query in enumerate(queries)
+    ]
     return asked_of(standing, Roll.of(HOSTS, BOUNDS if bounds is None else bounds), tables)
 
 
@@ -115,7 +118,11 @@ def test_members_come_from_a_table(tmp_path: Path) -> None:
     pq.write_table(pa.table(rows), path)
     table = Table("held", Schema.of(p="string", symbol="string", n="float"), str(path), "")
     asked = asked_of(
-        [Standing(0, query(members=Members("held", "symbol", ("p",), "n")))],
+        [
+            Standing(
+                0, query(members=Members("held", "symbol", ("p",), "n")), technique="source bounds"
+            )
+        ],
         Roll.of(stream, [bound("s"), bound("t")]),
         {"held": table},
     )
