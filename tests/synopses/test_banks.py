@@ -29,7 +29,7 @@ def filled(name: str) -> Bank:
 def test_chosen_groups_are_those_they_were(name: str) -> None:
     bank = filled(name)
     data = bank.to_bytes()
-    for chosen in ([], [2], [1], [0, 3], [1, 2, 4, 5], [3, 5], list(range(len(SIZES)))):
+    for chosen in ([], [2], [1], [0, 3], [4, 5], [1, 2, 4, 5], list(range(len(SIZES)))):
         some = bank.chosen(np.array(chosen, np.int64))
         assert some.n_groups == len(chosen)
         assert some.to_bytes() == [data[group] for group in chosen]
