@@ -52,6 +52,14 @@ SKETCHES = [
     "SELECT n, TOP_K(k, 2) FROM s [RANGE 30 SECONDS] GROUP BY n EVERY 2 SECONDS",
     "SELECT MEDIAN(x) FROM s [RANGE 20 SECONDS] WITHIN 0.1 RANK EVERY 2 SECONDS",
 ]
+# Their panes are synopses from the first row on.
+BANKS = [
+    "SELECT k, APPROX_COUNT_DISTINCT(x) FROM s [SINCE '1970-01-01'] GROUP BY k EVERY 5 SECONDS "
+    "WITHIN 10 PERCENT",
+    "SELECT n, MEDIAN(x) FROM s [SINCE '1970-01-01'] GROUP BY n WITHIN 0.1 RANK EVERY 5 SECONDS",
+    "SELECT n, APPROX_COUNT_DISTINCT(x) FROM s [SINCE '1970-01-01'] GROUP BY n EVERY 5 SECONDS "
+    "WITHIN 20 PERCENT",
+]
 LIKED = "WITH PREFERENCE DESC COUNT({}) BUDGET PROBES {}"
 PAIRS = "FROM s [RANGE 6 SECONDS] a, s [RANGE 4 SECONDS] b WHERE a.n = b.n"
 DEAR = "FROM s [RANGE 4 SECONDS] WHERE x > 1"
@@ -98,8 +106,8 @@ def history(texts: list[str], before: list[str]) -> list[Entry]:
 
 @pytest.mark.parametrize(
     ("texts", "before"),
-    [(VIEWS, []), (SKETCHES, []), (PROMISING, SUMMARIES)],
-    ids=["views", "sketches", "promising"],
+    [(VIEWS, []), (SKETCHES, []), (BANKS, []), (PROMISING, SUMMARIES)],
+    ids=["views", "sketches", "banks", "promising"],
 )
 def test_answers_do_not_depend_on_rescales(
     tmp_path: Path, texts: list[str], before: list[str]

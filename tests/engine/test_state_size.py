@@ -15,6 +15,7 @@ from streamgauge.engine import leaving, shard
 from streamgauge.engine import state as wire
 from streamgauge.engine.kept import kept
 from streamgauge.kernel.wire import pack
+from streamgauge.windows import bank_panes
 
 pytestmark = pytest.mark.slow
 
@@ -101,6 +102,21 @@ def test_no_answer_depends_on_what_has_left(
     stayed = run_work(tmp_path / "stayed", history, Way())
     monkeypatch.setattr(leaving, "LEAST", 4)
     for number, way in enumerate((Way(), Way(4, 1, True), Way(3, 3, True), Way(2, 2, slices=3))):
+        same_answers(run_work(tmp_path / str(number), history, way), stayed)
+    assert len(stayed) > 500
+
+
+@pytest.mark.parametrize("late", ["", "LATE REVISE 5 SECONDS"])
+def test_no_answer_depends_on_what_has_left_where_panes_are_synopses(
+    tmp_path: Path, late: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in panes of many rows, which are folded as soon as they take more than synopses."""
+    monkeypatch.setattr(bank_panes, "ROW_BYTES", NEVER)
+    history = life(late, SUMMARIES, 16, 40)
+    monkeypatch.setattr(leaving, "LEAST", NEVER)
+    stayed = run_work(tmp_path / "stayed", history, Way())
+    monkeypatch.setattr(leaving, "LEAST", 4)
+    for number, way in enumerate((Way(), Way(3, 3, True))):
         same_answers(run_work(tmp_path / str(number), history, way), stayed)
     assert len(stayed) > 500
 

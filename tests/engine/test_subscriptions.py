@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import streamgauge as sg
+from streamgauge.engine import subscriptions
 from streamgauge.engine.distribution import SUBSCRIBED, inputs_of
 from streamgauge.engine.subscriptions import Subscriptions, subscriptions_of
 from streamgauge.plan.sharing import StreamPlan, share
@@ -56,3 +58,17 @@ def test_a_table_without_series_travels(tmp_path: Path) -> None:
 
 def test_rows_are_not_sent_where_all_shards_ask_about_all_series(tmp_path: Path) -> None:
     assert subscriptions_of(planned(tmp_path, None, None), 2) is None
+
+
+def test_series_of_one_hash_go_to_the_shards_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thirty-two bits are few: of a hundred thousand names one pair or another has the same."""
+    monkeypatch.setattr(
+        subscriptions, "_hashes", lambda names: np.array([ord(n[0]) for n in names], np.uint32)
+    )
+    found = subscriptions_of(planned(tmp_path, ("a1", "b1"), ("a2",), ("b2", "c")), 3)
+    assert found is not None
+    there = Subscriptions.from_dict(found.as_dict())
+    wanted = [set(row.nonzero()[0].tolist()) for row in there.of(["a1", "a2", "b1", "b2", "c"])]
+    assert wanted == [{0, 1}, {0, 1}, {0, 2}, {0, 2}, {2}]

@@ -350,6 +350,28 @@ def test_what_is_resumed_goes_on_from_its_state_and_gives_what_it_missed(
     assert found == expected
 
 
+def test_a_query_that_came_meanwhile_begins_from_kept_rows(tmp_path: Path, acts: Acts) -> None:
+    """It shares its operator with one that is resumed, whose state knows nothing of it."""
+    found = []
+    for name in ("straight", "failing"):
+        place = tmp_path / name
+        gauge = gauge_of(place)
+        ask(gauge, place, SHARED)
+        gauge.drop(GOOD)
+        brought(gauge, place, 0)
+        acts.kinds = {BAD: "fails"} if name == "failing" else {}
+        brought(gauge, place, 1)
+        acts.kinds = {}
+        if name == "failing":
+            assert set(suspended(gauge)) == {BAD}
+            gauge.resume(BAD)
+        gauge.sql(every.ASKED[SHARED].replace("{n}", "2"), name="late")
+        brought(gauge, place, 2)
+        found.append((every.told(gauge, "late"), suspended(gauge)))
+    assert found[0] == found[1]
+    assert found[0][0]
+
+
 def halved(values: np.ndarray) -> np.ndarray:
     """A function of a user that fails of some values."""
     if (values > 30).any():

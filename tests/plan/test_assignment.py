@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import streamgauge as sg
+from streamgauge.log.journal import Journal
 from streamgauge.operators.aggregate import Aggregate
 from streamgauge.operators.expression import Expr, column, literal
 from streamgauge.plan.assignment import Assignment
@@ -124,3 +126,31 @@ def test_who_changes_a_function_has_all_planned_again() -> None:
     registry.apply([stream("s0")], epoch=1)
     found = Assignment.of(registry)
     assert found.change(registry, [{"do": "drop function", "name": "f"}]) is None
+
+
+def test_queries_with_a_budget_are_told_of_each_other(tmp_path: Path) -> None:
+    """They share the capacity of their streams, so each may do less once another has come."""
+    (tmp_path / "rows").mkdir()
+    gauge = sg.connect(tmp_path / "home", engine="local")
+    gauge.sql(
+        f"CREATE STREAM s (ts TIME, k INT, x FLOAT) FROM FILES '{tmp_path / 'rows'}' TIME ts;"
+        "CREATE SUMMARY s_k ON s(k) WITH GRANULARITY 1 SECOND AND COLLAPSE(2, 4);"
+        "CREATE QUERY plain AS SELECT DISTINCT k FROM s [RANGE 2 SECONDS];"
+        "CREATE QUERY first AS SELECT * FROM s [RANGE 5 SECONDS] WHERE k > 1 "
+        "WITH PREFERENCE ASC COUNT(k) BUDGET PROBES 1;"
+    )
+    gauge.step()
+    registry, journal = Registry(), Journal(gauge.home)
+    registry.apply(journal.page(1).changes, epoch=1)
+    found = Assignment.of(registry)
+    gauge.sql(
+        "CREATE QUERY second AS SELECT * FROM s [RANGE 4 SECONDS] WHERE k > 2 "
+        "WITH PREFERENCE ASC COUNT(k) BUDGET PROBES 1"
+    )
+    gauge.step()
+    records = journal.page(2).changes
+    registry.apply(records, epoch=2)
+    changes = found.change(registry, records)
+    assert changes is not None
+    names = {name: found.places[name].operator for name in ("plain", "first", "second")}
+    assert changes.paged == {names["first"], names["second"]}

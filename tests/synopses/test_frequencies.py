@@ -94,6 +94,24 @@ def test_every_bar_holds_for_weights_and_merged_parts(
         assert one.unlisted <= width + 1e-9
 
 
+@pytest.mark.parametrize("make", SURE)
+@pytest.mark.parametrize("heavy_last", [False, True])
+def test_what_the_other_part_may_have_dropped_is_not_told_as_sure(
+    make: Any, *, heavy_last: bool
+) -> None:
+    """One part has few heavy items, the other so many light ones that it has let some go."""
+    columns = [np.repeat(np.array([1, 2]), [50, 40]), np.arange(10, 40)]
+    one, two = make(), make()
+    for synopsis, column in zip((two, one) if heavy_last else (one, two), columns, strict=True):
+        synopsis.update(column)
+    one.merge(two)
+    one.validate()
+    items = np.concatenate(columns)
+    for item in (1, 2, *columns[1]):
+        question = Frequency(int(item))
+        assert not question.broken_by(one.query(question), items, np.ones(len(items))), item
+
+
 @pytest.mark.parametrize("make", [lambda: SpaceSaving(9), lambda: MisraGries(9)])
 @pytest.mark.parametrize("order", ["light first", "heavy first", "in turns"])
 def test_no_order_hides_an_item_above_its_share(make: Any, order: str) -> None:

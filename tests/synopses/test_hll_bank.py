@@ -61,6 +61,8 @@ def test_a_bank_is_the_sketches_of_its_groups(lg_k: int) -> None:
             places = rng.permutation(bank.n_groups)
             moved = bank.placed(places, bank.n_groups).to_bytes()
             assert [moved[place] for place in places] == bank.to_bytes()
+            some = places[: bank.n_groups // 2]
+            assert bank.chosen(some).to_bytes() == [bank.to_bytes()[group] for group in some]
     assert (True, True) in kinds
 
 

@@ -281,6 +281,16 @@ def test_kll_bank_merges_and_goes_on() -> None:
     assert np.isnan(one.bars(Quantile(0.5)).value).all()
 
 
+def test_kll_bank_moves_groups_with_their_items() -> None:
+    """Parts that met their groups in another order bring them to the same places."""
+    groups = np.repeat(np.arange(4, dtype=np.int32), [900, 5, 0, 3000])
+    bank = KllBank(Kll(16), 4)
+    bank.update(groups, LOGNORMAL[: len(groups)])
+    before = bank.to_bytes()
+    moved = bank.placed(np.array([3, 0, 4, 1]), 6).to_bytes()
+    assert moved == [before[1], before[3], b"", before[0], before[2], b""]
+
+
 def test_kll_bank_gives_small_groups_little_memory() -> None:
     bank = KllBank(Kll(200), 10_000)
     bank.update(np.arange(10_000, dtype=np.int32), np.zeros(10_000))

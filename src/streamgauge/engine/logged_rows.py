@@ -87,17 +87,19 @@ def _owners(batch: RowBatch, stream: Stream, name: str, shards: int) -> Shards:
         return owners_by(typed(logged.table, stream, columns), columns, shards)
     block = logged.row >> BLOCK_BITS
     starts = np.flatnonzero(np.diff(block, prepend=-1))
-    place = (logged.page << 40) ^ (logged.segment << 54) ^ block[starts]
-    return np.repeat(_owners_of_blocks(place, shards), np.diff(starts, append=len(block)))
+    page, segment = (np.full(len(starts), n) for n in (logged.page, logged.segment))
+    owners = _owners_of_blocks(page, segment, block[starts], shards)
+    return np.repeat(owners, np.diff(starts, append=len(block)))
 
 
 def owners_by_place(store: Store, shards: int) -> Shards:
     """The shard that works on each row of a store that goes by where rows lie."""
-    place = (store.page << 40) ^ (store.segment << 54) ^ (store.row >> BLOCK_BITS)
-    return _owners_of_blocks(place, shards)
+    return _owners_of_blocks(store.page, store.segment, store.row >> BLOCK_BITS, shards)
 
 
-def _owners_of_blocks(place: Ints, shards: int) -> Shards:
+def _owners_of_blocks(page: Ints, segment: Ints, block: Ints, shards: int) -> Shards:
+    # What is shifted out of 64 bits only lets more blocks share a place.
+    place = (page << 40) ^ (segment << 54) ^ block
     buckets = value_hashes(pa.array(place, pa.int64())) % np.uint64(BUCKETS)
     return shard_of_bucket(buckets, shards)
 

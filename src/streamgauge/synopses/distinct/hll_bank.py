@@ -247,9 +247,20 @@ class HllBank(Bank):
         return moved
 
     def chosen(self, groups: Ints) -> HllBank:
-        """Registers of some groups."""
+        """Items and registers of some groups."""
+        held = self.held[groups]
+        counts, lengths = np.maximum(self.held, 0), np.maximum(held, 0)
+        starts = (np.cumsum(counts) - counts)[groups] - (np.cumsum(lengths) - lengths)
+        places = np.repeat(starts, lengths) + np.arange(int(lengths.sum()))
         new = HllBank(self.model, 0)
-        new.restore({name: table[groups] for name, table in self.save().items()})
+        new.restore(
+            {
+                "rows": self.rows[groups],
+                "held": held,
+                "coupons": coupons_held(self.sets)[1][places],
+                "registers": self.sets.registers[self.sets.place[groups[held < 0]]],
+            }
+        )
         return new
 
     def save(self) -> dict[str, Array]:
